@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Bulk throughput through one gateway beside plain kernel forwarding, in one run: iperf3 between
-# two namespaces with a third between them, no emulated link.
+# Bulk throughput through one gateway beside plain kernel forwarding, in one run, and what forwarding costs more beside a gateway that
+# splits nothing (TCP and small UDP packets): iperf3 between two namespaces with a third between them, no emulated link.
 # The hosts use CUBIC, whatever the machine's default is.
 # Usage: bench-throughput.sh BENTPIPE [SECONDS]
 set -euo pipefail
@@ -68,16 +68,49 @@ measure() {
                      what, streams, rate / 1e9, retransmits }' "$files/result"
 }
 
+# One line: what, thousands of datagrams of 64 bytes a second that arrive, as fast as one sender can.
+measure_small() {
+    ip netns exec "$run-h1" iperf3 --client 10.92.2.2 --time "$seconds" --udp --bitrate 0 --length 64 \
+        --json >"$files/result" || { grep error "$files/result" >&2; return 1; }
+    awk -v what="$1" -v seconds="$seconds" '
+        /"packets"/ { gsub(/[^0-9]/, "", $2); sent = $2 }
+        /"lost_packets"/ { gsub(/[^0-9]/, "", $2); lost = $2 }
+        END { printf "%-24s %17.1f thousand datagrams a second\n", what, (sent - lost) / seconds / 1000 }' \
+        "$files/result"
+}
+
+# Starts a gateway with more lines in its file.
+start() {
+    printf '[interfaces]\nlan = ["lan0"]\nsatellite = ["sat0"]\n%b' "$1" >"$files/gateway.toml"
+    ip netns exec "$run-g" "$bentpipe" gateway --config "$files/gateway.toml" >"$files/gateway" &
+    gateway=$!
+    children+=("$gateway")
+    for _ in $(seq 100); do
+        grep -q "bentpipe gateway: ready" "$files/gateway" && return
+        sleep 0.1
+    done
+    echo "bench: the gateway did not start" >&2
+    exit 1
+}
+
 measure "kernel forwarding" 1
 measure "kernel forwarding" 4
-
-printf '[interfaces]\nlan = ["lan0"]\nsatellite = ["sat0"]\n' >"$files/gateway.toml"
-ip netns exec "$run-g" "$bentpipe" gateway --config "$files/gateway.toml" >"$files/gateway" &
-children+=($!)
-for _ in $(seq 100); do
-    grep -q "bentpipe gateway: ready" "$files/gateway" && break
-    sleep 0.1
-done
-grep -q "bentpipe gateway: ready" "$files/gateway" || { echo "bench: the gateway did not start" >&2; exit 1; }
+start ""
 measure "one gateway" 1
 measure "one gateway" 4
+kill "$gateway"
+wait "$gateway" || true
+
+# All connections come by for the first 150 s; what is not split is let go by then.
+start "[policy]\nobserve = true\n"
+sleep 155
+for round in 1 2 3; do
+    measure "not split, $round" 1
+    measure_small "not split, $round"
+done
+kill "$gateway"
+wait "$gateway" || true
+for round in 1 2 3; do
+    measure "kernel forwarding, $round" 1
+    measure_small "kernel forwarding, $round"
+done

@@ -47,9 +47,19 @@ pub(crate) fn link_type(name: &str) -> Result<String, CommandError> {
     Ok(show(name)?["link_type"].as_str().unwrap_or_default().to_owned())
 }
 
+/// The VRF that an interface is in.
+///
+/// # Errors
+/// [`CommandError`].
+pub(crate) fn vrf(name: &str) -> Result<Option<String>, CommandError> {
+    let link = show(name)?;
+    let is_vrf = link["linkinfo"]["info_slave_kind"] == "vrf";
+    Ok(link["master"].as_str().filter(|_| is_vrf).map(str::to_owned))
+}
+
 /// `ip`'s description of an interface.
 fn show(name: &str) -> Result<Value, CommandError> {
-    let text = run("ip", &["-j", "link", "show", "dev", name], "")?;
+    let text = run("ip", &["-j", "-d", "link", "show", "dev", name], "")?;
     let mut answer: Value = serde_json::from_str(&text).unwrap_or_default();
     Ok(answer[0].take())
 }

@@ -71,7 +71,10 @@ impl Attached {
                 }
             })
         };
-        if_nametoindex(device).and_then(attach).map_err(|errno| BpfError::attach(device, errno))
+        if_nametoindex(device).and_then(attach).map_err(|errno| match (attachment, errno) {
+            (Attachment::Clsact, Errno::EEXIST) => BpfError::Ingress { device: device.to_owned() },
+            _ => BpfError::attach(device, errno),
+        })
     }
 
     /// Whether it is still attached: it is not where the device has gone, or somebody has detached it.

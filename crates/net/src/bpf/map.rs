@@ -78,7 +78,10 @@ impl<K: Plain, V: Plain> Map<K, V> {
                 }
                 errno => Err(errno),
             })
-            .map_err(|source| BpfError::Map { entries, source })?;
+            .map_err(|source| match source {
+                Errno::EPERM => BpfError::Permission,
+                source => BpfError::Map { entries, source },
+            })?;
         Ok(Map { descriptor, of: PhantomData })
     }
 

@@ -25,6 +25,13 @@ pub enum BpfError {
         /// What its verifier said last, which may be nothing.
         log: String,
     },
+    /// It lets nobody of our privileges do that.
+    #[error(
+        "no permission to load programs into the kernel: run as root, with CAP_BPF and CAP_NET_ADMIN (in a systemd \
+         unit `AmbientCapabilities=` and `CapabilityBoundingSet=` with both; a container needs the host's own, in Docker \
+         `--privileged`)"
+    )]
+    Permission,
     /// A map cannot be made.
     #[error("the kernel makes no map for {entries} entries: {source}")]
     Map {
@@ -32,6 +39,15 @@ pub enum BpfError {
         entries: u32,
         /// What the kernel said.
         source: nix::errno::Errno,
+    },
+    /// Before Linux 6.6 there is no place for programs there.
+    #[error(
+        "{device} has an `ingress` queueing discipline (SQM's, say), beside which kernels before Linux 6.6 attach no \
+         programs: take it off (`tc qdisc delete dev {device} ingress`), use `clsact` in its place, or a newer kernel"
+    )]
+    Ingress {
+        /// The device.
+        device: String,
     },
     /// A program cannot be attached.
     #[error("cannot attach to {device}: {source}")]

@@ -75,12 +75,14 @@ impl Monitor {
         round.inspect();
         state.set_asleep(round.known.iter().any(Finding::forbids_diversion));
         let thread = thread::Builder::new().name("bump-monitor".into()).spawn(move || {
+            let mut changed = true;
             loop {
-                round.look();
+                round.look(changed);
                 thread::sleep(PAUSE);
                 if is_stopped(&stopped, notices.as_ref(), round.pause()) {
                     return;
                 }
+                changed = notices.as_ref().is_some_and(have_said_something);
             }
         })?;
         Ok((Monitor { stop: Some(stop), thread: Some(thread) }, Repairs { told, state }))
@@ -112,16 +114,21 @@ fn is_stopped(stopped: &PipeReader, notices: Option<&OwnedFd>, wait: Duration) -
     fds.extend(notices.map(|notices| poll_in(notices.as_fd())));
     let millis = u16::try_from(wait.as_millis() + 1).unwrap_or(u16::MAX);
     let _ = poll(&mut fds, PollTimeout::from(millis));
-    let stop = fds[0].any() == Some(true);
-    // What they say is looked up. That more was said than there is room for is an error, and as good as a message.
-    if let Some(notices) = notices {
-        let mut buffer = [0; 4096];
-        while !matches!(
-            recv(notices.as_raw_fd(), &mut buffer, MsgFlags::empty()),
-            Err(Errno::EAGAIN | Errno::EBADF)
-        ) {}
+    fds[0].any() == Some(true)
+}
+
+/// Whether there is something to hear; what it says is looked up. That more was said than there is room for is an error, and as
+/// good as a message.
+fn have_said_something(notices: &OwnedFd) -> bool {
+    let mut buffer = [0; 4096];
+    let mut heard = false;
+    while !matches!(
+        recv(notices.as_raw_fd(), &mut buffer, MsgFlags::empty()),
+        Err(Errno::EAGAIN | Errno::EBADF)
+    ) {
+        heard = true;
     }
-    stop
+    heard
 }
 
 /// What goes on from look to look.
@@ -151,9 +158,9 @@ impl Round {
         due.min(LOOK)
     }
 
-    fn look(&mut self) {
+    fn look(&mut self, changed: bool) {
         let mut repaired = Vec::new();
-        let outcome = self.wire.look_after(&mut repaired);
+        let outcome = self.wire.look_after(changed, &mut repaired);
         repaired.into_iter().for_each(|repaired| self.tell_of(repaired));
         let failed = outcome.err().map(|error| error.to_string());
         if let Some(error) = failed.as_ref().filter(|_| failed != self.failed) {

@@ -7,7 +7,6 @@ use super::table::{PATIENCE, Table};
 use crate::bpf::BpfError;
 use crate::bpf::map::Map;
 use crate::bpf::program::Program;
-use nix::errno::Errno;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -39,7 +38,7 @@ impl Kernel {
     /// The same with interfaces of a LAN, of which there are none yet, and with QUIC to be rejected.
     fn with(lan: bool, quic: bool) -> Option<Kernel> {
         let table = match Table::new(1000) {
-            Err(BpfError::Map { source: Errno::EPERM, .. }) => {
+            Err(BpfError::Permission) => {
                 eprintln!("skipped: needs root that may load programs into the kernel");
                 return None;
             }

@@ -10,7 +10,7 @@ use crate::bpf::map::Map;
 use crate::bpf::program::Program;
 use crate::bpf::{Attachment, BpfError};
 use crate::command::run;
-use crate::interface::link_type;
+use crate::interface::{link_type, vrf};
 use crate::tun::{Offload, Tun};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
@@ -57,6 +57,8 @@ struct Taking {
 #[derive(Debug)]
 struct Lan {
     interfaces: Vec<String>,
+    /// VRFs that they are in: what comes in there has come in by them to the kernel.
+    vrfs: Vec<String>,
     set: Map<u32, u32>,
     /// What is in it.
     numbers: BTreeSet<u32>,
@@ -84,7 +86,8 @@ impl Wire {
         let tuns = [Tun::open(&names[0], *offload)?, Tun::open(&names[1], *offload)?];
         let lan = lan.as_ref().map(|interfaces| -> Result<Lan, BpfError> {
             let set = Map::hash("bentpipe_lan", LAN)?;
-            Ok(Lan { interfaces: interfaces.clone(), set, numbers: BTreeSet::new() })
+            let (interfaces, vrfs) = (interfaces.clone(), vrfs_of(interfaces));
+            Ok(Lan { interfaces, vrfs, set, numbers: BTreeSet::new() })
         });
         let mut wire = Wire {
             takes: Vec::new(),
@@ -109,11 +112,19 @@ impl Wire {
         Ok((wire, tuns))
     }
 
-    /// Sets right what is not as it should be. What cannot be is left for the next time.
+    /// Sets right what is not as it should be. What cannot be is left for the next time. `changed`: something is not as it was
+    /// among interfaces.
     ///
     /// # Errors
     /// [`BumpError`], of what was tried last.
-    pub(super) fn look_after(&mut self, repaired: &mut Vec<Repaired>) -> Result<(), BumpError> {
+    pub(super) fn look_after(
+        &mut self,
+        changed: bool,
+        repaired: &mut Vec<Repaired>,
+    ) -> Result<(), BumpError> {
+        if let Some(lan) = self.lan.as_mut().filter(|_| changed) {
+            lan.vrfs = vrfs_of(&lan.interfaces);
+        }
         let up: BTreeSet<String> = getifaddrs()?
             .filter(|it| it.flags.contains(InterfaceFlags::IFF_UP))
             .map(|it| it.interface_name)
@@ -219,8 +230,9 @@ impl Wire {
 
     /// The interfaces of the LAN have the numbers that they have now.
     fn know_lan(&mut self) -> Result<(), BumpError> {
-        let Some(Lan { interfaces, set, numbers }) = &mut self.lan else { return Ok(()) };
-        let now = interfaces.iter().filter_map(|name| if_nametoindex(name.as_str()).ok()).collect();
+        let Some(Lan { interfaces, vrfs, set, numbers }) = &mut self.lan else { return Ok(()) };
+        let names = interfaces.iter().chain(&*vrfs);
+        let now = names.filter_map(|name| if_nametoindex(name.as_str()).ok()).collect();
         for gone in numbers.difference(&now) {
             set.remove(gone)?;
         }
@@ -230,6 +242,10 @@ impl Wire {
         *numbers = now;
         Ok(())
     }
+}
+
+fn vrfs_of(interfaces: &[String]) -> Vec<String> {
+    interfaces.iter().filter_map(|name| vrf(name).ok().flatten()).collect()
 }
 
 fn set_up_link(name: &str) -> Result<(), BumpError> {

@@ -6,7 +6,6 @@ use crate::network::Network;
 use bentpipe_net::bpf::{Attachment, BpfError};
 use bentpipe_net::bump::{self, BumpConfig, BumpError, PATIENCE};
 use bentpipe_net::tun::{MAX_READ, Offload};
-use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -37,7 +36,7 @@ impl Reflector {
                 reject_quic: false,
             });
             let (_wire, table, tuns) = match set_up {
-                Err(error @ BumpError::Bpf(BpfError::Map { source: Errno::EPERM, .. })) => {
+                Err(error @ BumpError::Bpf(BpfError::Permission)) => {
                     eprintln!("skipped: {error}");
                     return 0;
                 }

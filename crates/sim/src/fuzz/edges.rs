@@ -48,6 +48,8 @@ struct Promise {
     next: SeqNum,
     /// TS.Recent (RFC 7323, 4.3), as far as the other end's segments have passed.
     recent: Option<u32>,
+    /// The other end's segments bear timestamps.
+    stamped: bool,
 }
 
 /// What the wire tells an onlooker of one end's state.
@@ -177,6 +179,12 @@ impl Edges {
         {
             return;
         }
+        let was_stamped = self.promises.get(&(node, dst, src)).is_some_and(|it| it.stamped);
+        if segment.timestamps.is_some() && !was_stamped && !flags.contains(Flags::SYN) {
+            // Its receiver has dropped what came without: another gateway has added them, past which that went (fault
+            // seed 116366915).
+            self.promises.entry((node, src, dst)).or_default().edge = None;
+        }
         let vague = self.promises.get(&(node, src, dst)).is_some_and(|promise| promise.vague);
         self.see(&Segment { how: How::Sent, ..*segment }).ok();
         self.promises.entry((node, src, dst)).or_default().vague = vague;
@@ -203,7 +211,8 @@ impl Edges {
         let Segment { node, src, dst, flags, seq, timestamps, .. } = *segment;
         if timestamps.is_none() && flags.contains(Flags::SYN | Flags::ACK) {
             // What the SYN offered is not accepted.
-            self.promises.entry((node, src, dst)).or_default().recent = None;
+            let asked = self.promises.entry((node, src, dst)).or_default();
+            (asked.recent, asked.stamped) = (None, false);
         }
         let receiver = self.promises.entry((node, dst, src)).or_default();
         let in_order = receiver.last.is_some_and(|(ack, _)| seq.distance_from(ack) <= 0);
@@ -213,6 +222,7 @@ impl Edges {
         {
             receiver.recent = Some(value);
         }
+        receiver.stamped |= timestamps.is_some();
     }
 
     /// Whether the segment's receiver has room for all of it, as far as it has said anything by way of the node.
@@ -233,9 +243,10 @@ impl Edges {
         let end = seq + len as u64;
         let is_new = promise.last.is_none_or(|(ack, _)| end.distance_from(ack) >= 0);
         // Where others came with a timestamp, one without is dropped (3.2; fault seed 97335731).
-        let is_old = promise
-            .recent
-            .is_some_and(|recent| timestamps.is_none_or(|t| is_older(t.value, recent)));
+        let is_old = match timestamps {
+            None => promise.stamped,
+            Some(stamps) => promise.recent.is_some_and(|recent| is_older(stamps.value, recent)),
+        };
         flags.contains(Flags::SYN) || (within && is_new && !is_old)
     }
 
@@ -376,6 +387,28 @@ mod tests {
         assert!(edges.allow(&data));
         edges.see(&Segment { how: How::Sent, ..says(0) }).unwrap();
         assert!(!edges.allow(&data), "the node's own word is binding");
+    }
+
+    /// Fault seed 116366915: another gateway has added timestamps, past which what the host says without them is dropped.
+    #[test]
+    fn what_lacks_the_timestamps_of_the_others_promises_nothing() {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
+        let mut edges = Edges::default();
+        edges.inherit(&syn);
+        let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
+        let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
+        edges.see(&Segment { how: How::Came, ..synack }).unwrap();
+        edges.inherit(&synack);
+        edges.lose_sight(|_| true);
+        let says = |window, timestamps| {
+            let (flags, seq, ack) = (Flags::ACK, SeqNum(101), SeqNum(501));
+            Segment { flags, seq, ack, window, timestamps, ..syn }
+        };
+        edges.inherit(&says(60_000, None));
+        edges.inherit(&says(700, Some(Timestamps { value: 7, echo: 0 })));
+        assert_eq!(edges.edge(2, client, server), Some((SeqNum(1201), 1)));
+        assert!(!edges.allow(&says(60_000, None)));
     }
 
     /// Fault seed 399402: a segment that was overtaken by its own retransmission looks old to its receiver, which drops it.
