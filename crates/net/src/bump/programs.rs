@@ -287,18 +287,20 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, udp: Udp, other: &'static str) {
 
     // IPv6.
     load_bytes(asm, l2.into(), (R10, IP), 40);
-    asm.jump_if(R0, Different, 0, other);
-    addresses_of_six(asm, way);
-    asm.mov(R8, l2 + 40).load(B, R2, R10, IP + 6).jump_if(R2, Equal, TCP, "tcp").jump_if(
-        R2,
-        Equal,
-        ICMPV6,
-        "error of six",
-    );
+    asm.jump_if(R0, Different, 0, other)
+        .mov(R8, l2 + 40)
+        .load(B, R9, R10, IP + 6)
+        .jump_if(R9, Equal, TCP, "six")
+        .jump_if(R9, Equal, ICMPV6, "error of six");
     if udp == Udp::Asks {
-        asm.jump_if(R2, Equal, UDP, "udp");
+        asm.jump_if(R9, Equal, UDP, "six");
     }
-    asm.jump_if(R2, Different, FRAGMENT, other);
+    asm.jump_if(R9, Different, FRAGMENT, other).label("six");
+    addresses_of_six(asm, way);
+    asm.jump_if(R9, Equal, TCP, "tcp");
+    if udp == Udp::Asks {
+        asm.jump_if(R9, Equal, UDP, "udp");
+    }
     load_bytes(asm, R8.into(), (R10, TRANSPORT), 8);
     asm.jump_if(R0, Different, 0, other)
         .load(B, R2, R10, TRANSPORT)
@@ -321,17 +323,22 @@ fn name(asm: &mut Assembler, way: Way, l2: i32, udp: Udp, other: &'static str) {
     asm.label("four");
     load_bytes(asm, l2.into(), (R10, IP), 20);
     asm.jump_if(R0, Different, 0, other);
-    addresses_of_four(asm, way);
     header_length(asm);
-    asm.mov(R8, R2).alu(Add, R8, l2).load(B, R2, R10, IP + 9);
-    asm.jump_if(R2, Equal, ICMP, "error of four");
+    asm.mov(R8, R2)
+        .alu(Add, R8, l2)
+        .load(B, R9, R10, IP + 9)
+        .jump_if(R9, Equal, TCP, "four of these")
+        .jump_if(R9, Equal, ICMP, "error of four");
+    match udp {
+        Udp::Asks => asm.jump_if(R9, Different, UDP, other),
+        Udp::Nothing | Udp::IsAnswered => asm.jump(other),
+    };
+    asm.label("four of these");
+    addresses_of_four(asm, way);
     if udp == Udp::Asks {
-        asm.jump_if(R2, Equal, UDP, "udp of four");
+        asm.jump_if(R9, Equal, UDP, "udp of four");
     }
-    asm.jump_if(R2, Different, TCP, other)
-        .load(H, R2, R10, IP + 6)
-        .jump_if(R2, AnyBit, be16(0x3fff), "fragment")
-        .jump("tcp");
+    asm.load(H, R2, R10, IP + 6).jump_if(R2, AnyBit, be16(0x3fff), "fragment").jump("tcp");
 
     asm.label("error of four");
     asm.load(H, R2, R10, IP + 6).jump_if(R2, AnyBit, be16(0x3fff), other);
