@@ -50,6 +50,8 @@ struct Promise {
     recent: Option<u32>,
     /// The other end's segments bear timestamps.
     stamped: bool,
+    /// The SYN whose timestamps a SYN-ACK has not accepted. Copies of it are still on their way (fault seed 118778327).
+    refused: Option<SeqNum>,
 }
 
 /// What the wire tells an onlooker of one end's state.
@@ -213,8 +215,12 @@ impl Edges {
             // What the SYN offered is not accepted.
             let asked = self.promises.entry((node, src, dst)).or_default();
             (asked.recent, asked.stamped) = (None, false);
+            asked.refused = Some(segment.ack);
         }
         let receiver = self.promises.entry((node, dst, src)).or_default();
+        if flags.contains(Flags::SYN) && receiver.refused == Some(seq + 1) {
+            return;
+        }
         let in_order = receiver.last.is_some_and(|(ack, _)| seq.distance_from(ack) <= 0);
         if let Some(Timestamps { value, .. }) = timestamps
             && (in_order || flags.contains(Flags::SYN))
@@ -440,5 +446,7 @@ mod tests {
         assert!(!edges.allow(&bare));
         edges.inherit(&Segment { timestamps: None, ..synack });
         assert!(edges.allow(&bare), "they were not agreed on");
+        edges.inherit(&syn);
+        assert!(edges.allow(&bare), "a copy of the SYN does not change that");
     }
 }
