@@ -183,12 +183,14 @@ impl LiveGateway {
                 }
                 self.drain(now);
             }
+            let mut empty = true;
             for side in SIDES {
                 if ready.tuns[side as usize] {
-                    self.receive(side, &mut buffer)?;
+                    empty &= self.receive(side, &mut buffer)?;
                     self.transmit(self.clock.now());
                 }
             }
+            self.let_go(empty);
             if ready.own {
                 self.answer();
             }
@@ -214,13 +216,27 @@ impl LiveGateway {
         self.refused
     }
 
-    /// Reads up to [`BURST`] packets from the device of `side`.
-    fn receive(&mut self, side: Side, buffer: &mut [u8]) -> Result<(), LoopError> {
+    /// Forwards what has been taken and not yet read, when it has [run](LiveGateway::run) and nothing is taken any more.
+    pub fn empty(&mut self) {
+        let mut buffer = vec![0; MAX_READ];
+        for side in SIDES {
+            // As much as a device holds.
+            for _ in 0..1024 {
+                if !matches!(self.receive(side, &mut buffer), Ok(false)) {
+                    break;
+                }
+            }
+        }
+        self.transmit(self.clock.now());
+    }
+
+    /// Reads up to [`BURST`] packets from the device of `side`. Whether there are no more.
+    fn receive(&mut self, side: Side, buffer: &mut [u8]) -> Result<bool, LoopError> {
         for _ in 0..BURST {
             let tun = &self.tuns[side as usize];
             let (header, bytes) = match tun.read(buffer) {
                 Ok(Some(read)) => read,
-                Ok(None) => break,
+                Ok(None) => return Ok(true),
                 Err(ReadError::Header(error)) => {
                     tracing::debug!(device = tun.name(), %error, "packet not understood");
                     continue;
@@ -229,16 +245,18 @@ impl LiveGateway {
                     if error.raw_os_error() == Some(libc::EBADFD)
                         && self.wait_for_device(side, self.clock.now()) =>
                 {
-                    break;
+                    return Ok(true);
                 }
                 Err(source) => {
                     return Err(LoopError::read(&self.tuns[side as usize], source));
                 }
             };
             let now = self.clock.now();
-            if let Some(answer) = reject::quic(bytes) {
+            if side == Side::Lan
+                && let Some(answer) = reject::quic(bytes)
+            {
                 // As if the server had said it.
-                self.write(side.other(), &VnetHdr::default(), &[&answer]);
+                self.write(Side::Satellite, &VnetHdr::default(), &[&answer]);
                 continue;
             }
             let checksums = match header.checksum {
@@ -264,12 +282,12 @@ impl LiveGateway {
                 Forward::Nothing => {}
                 Forward::Itself => {
                     self.write(side, &header, &[bytes]);
-                    self.let_go(side, bytes);
+                    self.note_forwarded(side, bytes);
                 }
                 Forward::Fragments(fragments) => self.forward(side, &fragments),
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Forwards fragments that did not become whole in time.

@@ -47,6 +47,14 @@ pub(crate) fn link_type(name: &str) -> Result<String, CommandError> {
     Ok(show(name)?["link_type"].as_str().unwrap_or_default().to_owned())
 }
 
+/// What kind of interface of the kernel's own it is, such as `vlan` or `xfrm`.
+///
+/// # Errors
+/// [`CommandError`].
+pub(crate) fn kind(name: &str) -> Result<Option<String>, CommandError> {
+    Ok(show(name)?["linkinfo"]["info_kind"].as_str().map(str::to_owned))
+}
+
 /// The VRF that an interface is in.
 ///
 /// # Errors

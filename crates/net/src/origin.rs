@@ -42,21 +42,27 @@ const TRACKING: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     socket: Option<OwnedFd>,
+    /// The kernel does not know how to answer, and would look for a module each time.
+    mute: bool,
 }
 
 impl Origins {
     /// Who opens the connection whose SYN leaves from `client` to `server`. None if it leaves as it came, or nobody knows.
     pub(crate) fn of(&mut self, client: SocketAddr, server: SocketAddr) -> Option<IpAddr> {
         // To ask would begin to track.
-        if self.socket.is_none() && !Path::new(TRACKING).exists() {
+        if self.mute || self.socket.is_none() && !Path::new(TRACKING).exists() {
             return None;
         }
         match self.ask(client, server) {
             Ok(origin) => origin.filter(|origin| *origin != client.ip()),
-            Err(Errno::ENOENT) => None,
+            Err(Errno::ENOENT | Errno::EAGAIN | Errno::ENOBUFS) => None,
             Err(error) => {
-                tracing::debug!(%error, "connection tracking does not answer");
-                self.socket = None;
+                tracing::warn!(
+                    %error,
+                    "connection tracking does not say who is behind masquerade (load nf_conntrack_netlink, and restart): \
+                     rules and limits for clients go by the router's address"
+                );
+                self.mute = true;
                 None
             }
         }

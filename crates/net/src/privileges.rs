@@ -10,6 +10,7 @@
 //!
 //! The crate caps, because nix and libc have no calls for them, and it has the types and nothing else.
 
+use crate::kernel_version::KernelVersion;
 use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
@@ -49,13 +50,17 @@ pub fn give_up_as_gateway() -> Result<(), PrivilegeError> {
     keep(GATEWAY)
 }
 
-/// The same for what watches over a gateway: it writes where it was let, which takes no privilege.
+/// The same for what watches over a gateway: it writes where it was let, which takes no privilege from Linux 5.19 on, and
+/// CAP_BPF before.
 ///
 /// # Errors
 /// [`PrivilegeError`].
 pub(crate) fn give_up_as_watchdog() -> Result<(), PrivilegeError> {
     hide_memory()?;
-    keep(&[])
+    keep(match KernelVersion::running() >= KernelVersion(5, 19) {
+        true => &[],
+        false => &[Capability::CAP_BPF],
+    })
 }
 
 /// Gives up everything that the calling thread may do beyond what anybody may.

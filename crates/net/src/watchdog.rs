@@ -195,7 +195,9 @@ pub fn watch(service: &str, vouching: RawFd) -> Result<(), WatchError> {
                 // until what it has vouched for lapses.
                 if !is_running(parent_id()) && !hangs {
                     hangs = retracted(&vouching);
-                    tracing::warn!("the gateway does not answer: the kernel forwards");
+                    if hangs {
+                        tracing::warn!("the gateway does not answer: the kernel forwards");
+                    }
                 }
             }
             Heard::Beat => {

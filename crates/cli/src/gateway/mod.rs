@@ -301,7 +301,10 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     gateway.begin();
     outputs.print("bentpipe gateway: ready\n")?;
     let result = panics::ends_with(|| gateway.run(&signals, drain));
-    // Before anything that may take its time: nothing is taken any more.
+    // Before anything that may take its time: nothing is taken any more, and what was goes on.
+    if table.vouching().retract().is_ok() {
+        gateway.empty();
+    }
     drop(monitor);
     if soft_state && result.is_ok() {
         leave(&gateway, &left);

@@ -89,6 +89,8 @@ const JMP: u8 = 0x05;
 const LDX: u8 = 0x61;
 const STX: u8 = 0x63;
 const ST: u8 = 0x62;
+/// An addition in memory, of eight bytes, that no other processor comes between.
+const ATOMIC_ADD: u8 = 0xdb;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const LD_IMM64: u8 = 0x18;
@@ -163,6 +165,11 @@ impl Assembler {
             Arg::Reg(src) => self.push(STX | size as u8, dst, src as u8, off, 0),
             Arg::Imm(imm) => self.push(ST | size as u8, dst, 0, off, imm),
         }
+    }
+
+    /// `dst[off] += src`, of eight bytes, which no other processor comes between.
+    pub(crate) fn add_atomically(&mut self, dst: Reg, off: i16, src: Reg) -> &mut Assembler {
+        self.push(ATOMIC_ADD, dst, src as u8, off, 0)
     }
 
     /// `dst` = the map of this descriptor

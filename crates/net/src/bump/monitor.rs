@@ -31,6 +31,8 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// How long nothing is taken when what is given back does not come by, at first and at most: each time twice as long.
 const SILENT: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(3600)];
+/// What has come by for so long is not held against it any more.
+const FORGIVEN: Duration = Duration::from_secs(600);
 
 /// rtnetlink's group of links.
 const LINKS: u32 = 1;
@@ -66,6 +68,7 @@ impl Monitor {
             sleeps: None,
             silent: None,
             silence: SILENT[0],
+            silent_last: None,
             failed: None,
             state: state.clone(),
             wire,
@@ -145,6 +148,8 @@ struct Round {
     /// Until when nothing is taken, as what was given back did not come by, and how long that is next time.
     silent: Option<Instant>,
     silence: Duration,
+    /// When that began last.
+    silent_last: Option<Instant>,
     /// What could not be set right, which is said once.
     failed: Option<String>,
     state: TakingState,
@@ -169,6 +174,10 @@ impl Round {
         self.failed = failed;
         self.watch_interfaces();
         if self.state.take_silence() {
+            if self.silent_last.is_some_and(|at| at.elapsed() > self.silence + FORGIVEN) {
+                self.silence = SILENT[0];
+            }
+            self.silent_last = Some(Instant::now());
             self.silent = Some(Instant::now() + self.silence);
             self.silence = (2 * self.silence).min(SILENT[1]);
             self.inspected = None;

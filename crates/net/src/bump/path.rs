@@ -26,9 +26,32 @@ impl Path {
     pub(super) const BEGAN: i16 = 0;
     pub(super) const DEVICES: [i16; 2] = [8, 12];
     pub(super) const MARK: i16 = 16;
-    pub(super) const HAS_L2: i16 = 20;
+    pub(super) const FLAGS: i16 = 20;
     pub(super) const L2: [i16; 2] = [24, 38];
     pub(super) const PRIORITY: i16 = 52;
+
+    // Flags.
+    /// There are headers.
+    pub(super) const HAS_L2: i32 = 1;
+    /// Its SYN came in by the device, and nothing is known yet of where it goes.
+    pub(super) const UNANSWERED: i32 = 2;
+}
+
+impl Path {
+    /// A device has another number now, and this address, if it has one.
+    pub(super) fn renumber(&mut self, [before, after]: [u32; 2], address: Option<[u8; 6]>) {
+        for (way, device) in self.devices.iter_mut().enumerate() {
+            if *device != before {
+                continue;
+            }
+            *device = after;
+            if let (Some(headers), Some(address)) = (&mut self.l2, address) {
+                // It is who sends what leaves, and to whom goes what comes.
+                let own = if way == 0 { 6..12 } else { 0..6 };
+                headers[way][own].copy_from_slice(&address);
+            }
+        }
+    }
 }
 
 impl Plain for Path {
@@ -44,7 +67,7 @@ impl Plain for Path {
         }
         put(Path::MARK, &self.mark.to_ne_bytes());
         put(Path::PRIORITY, &self.priority.to_ne_bytes());
-        put(Path::HAS_L2, &u32::from(self.l2.is_some()).to_ne_bytes());
+        put(Path::FLAGS, &u32::from(self.l2.is_some()).to_ne_bytes());
         for (at, header) in Path::L2.into_iter().zip(self.l2.unwrap_or_default()) {
             put(at, &header);
         }
@@ -62,7 +85,7 @@ impl Plain for Path {
             devices: Path::DEVICES.map(word),
             mark: word(Path::MARK),
             priority: word(Path::PRIORITY),
-            l2: (word(Path::HAS_L2) != 0).then(|| Path::L2.map(header)),
+            l2: (word(Path::FLAGS) & Path::HAS_L2 as u32 != 0).then(|| Path::L2.map(header)),
         }
     }
 }

@@ -10,8 +10,9 @@
 //! frames for others or for all, which would say where the connection's packets are to go. What IPsec has decrypted comes in
 //! by the device once more, and passes: it would lose what its policy asks for.
 //!
-//! Where interfaces of a LAN are named, what leaves is taken only if it came in there, and a connection that begins at the device
-//! is given up if its SYN-ACK did not: it is for this host itself, or for others behind it.
+//! Where interfaces of a LAN are named, a connection that leaves is taken only if its SYN came in there, and one that begins at the
+//! device is given up if its SYN-ACK did not: it is for this host itself, or for others behind it. What is known already is taken
+//! wherever it came in, lest others end it by a SYN of theirs.
 //!
 //! Registers: R6 is the packet, R7 the connection's [`Path`], R8 where what is looked at begins, R9 what the packet is.
 
@@ -150,8 +151,8 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
                 .jump_if(R0, Equal, 0, "pass");
         }
     }
-    let quic = if links.quic { Udp::Asks } else { Udp::Nothing };
-    name(&mut asm, way, l2 as i32, quic, "pass");
+    let quic = links.quic && way == Way::Out;
+    name(&mut asm, way, l2 as i32, if quic { Udp::Asks } else { Udp::Nothing }, "pass");
     if let (Way::Out, Some(lan)) = (way, links.lan) {
         asm.jump_if(R9, Equal, OTHER, "ours to take")
             .jump_if(R9, Equal, ERROR, "ours to take")
@@ -162,8 +163,13 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
             .alu(Add, R2, i32::from(SHORT_KEY))
             .call(MapLookup)
             .jump_if(R0, Different, 0, "ours to take")
-            .jump_if(R9, Equal, PIECE, "pass")
-            .jump("forget")
+            .jump_if(R9, Equal, PIECE, "pass");
+        look_up(&mut asm, links.paths);
+        asm.jump_if(R0, Equal, 0, "pass")
+            .jump_if(R9, Equal, BEGINS, "known")
+            .load(W, R2, R0, Path::FLAGS)
+            .jump_if(R2, AnyBit, Path::UNANSWERED, "forget")
+            .jump("known")
             .label("ours to take");
     }
     asm.jump_if(R9, Equal, BEGINS, "begins").jump_if(R9, Equal, PIECE, "piece");
@@ -187,7 +193,7 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .mov(R4, ANY)
         .call(MapUpdate)
         .jump_if(R0, Equal, 0, "take")
-        .jump("pass");
+        .jump("forget");
 
     asm.label("known").mov(R7, R0);
     within(&mut asm, links, Number::VouchedUntil, "by");
@@ -199,8 +205,8 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
     }
     if l2 > 0 {
         load_bytes(&mut asm, 0.into(), (R7, Path::L2[way as usize]), L2 as i32);
-        asm.mov(R2, 1).store(W, R7, Path::HAS_L2, R2);
     }
+    asm.mov(R2, i32::from(l2 > 0)).store(W, R7, Path::FLAGS, R2);
     asm.label("take").mov(R1, tun as i32).mov(R2, 0).call(Redirect).exit();
     asm.label("by");
     count(&mut asm, links, Number::WentBy, "pass");
@@ -226,8 +232,9 @@ pub(crate) fn give(way: Way, links: Links) -> Assembler {
     asm.jump_if(R0, Equal, 0, "unknown").mov(R7, R0).jump("known").label("piece");
     look_up(&mut asm, links.pieces);
     asm.jump_if(R0, Equal, 0, "unknown").mov(R7, R0).label("known");
-    asm.load(W, R2, R7, Path::HAS_L2).jump_if(R2, Equal, 0, "bare");
-    asm.mov(R1, R6)
+    asm.load(W, R2, R7, Path::FLAGS).jump_if(R2, AnyBit, Path::HAS_L2, "framed").jump("bare");
+    asm.label("framed")
+        .mov(R1, R6)
         .mov(R2, L2 as i32)
         .mov(R3, 0)
         .call(SkbChangeHead)
@@ -469,11 +476,10 @@ fn point_to(asm: &mut Assembler, links: Links, number: Number) {
         .call(MapLookup);
 }
 
-/// Adds one to a [`Number`]; that it is done twice at a time and counted once does no harm. `pass` is where it goes on if there is
-/// none.
+/// Adds one to a [`Number`]. `pass` is where it goes on if there is none.
 fn count(asm: &mut Assembler, links: Links, number: Number, pass: &'static str) {
     point_to(asm, links, number);
-    asm.jump_if(R0, Equal, 0, pass).load(D, R1, R0, 0).alu(Add, R1, 1).store(D, R0, 0, R1);
+    asm.jump_if(R0, Equal, 0, pass).mov(R1, 1).add_atomically(R0, 0, R1);
 }
 
 /// Goes on at `other` if the time that a [`Number`] is has come. What it is now is left at [`TIME`].
@@ -503,10 +509,12 @@ fn fill(asm: &mut Assembler, way: Way, l2: usize) {
         asm.load(W, R2, R6, SKB_MARK).store(W, R10, NEW + Path::MARK, R2);
         asm.load(W, R2, R6, SKB_PRIORITY).store(W, R10, NEW + Path::PRIORITY, R2);
     }
+    let flags = if l2 > 0 { Path::HAS_L2 } else { 0 };
+    let more = if way == Way::In { Path::UNANSWERED } else { 0 };
+    asm.mov(R2, flags | more).store(W, R10, NEW + Path::FLAGS, R2);
     if l2 == 0 {
         return;
     }
-    asm.mov(R2, 1).store(W, R10, NEW + Path::HAS_L2, R2);
     let (here, there) = (NEW + Path::L2[way as usize], NEW + Path::L2[1 - way as usize]);
     load_bytes(asm, 0.into(), (R10, here), L2 as i32);
     for (from, to) in [(0, 6), (2, 8), (4, 10), (6, 0), (8, 2), (10, 4), (12, 12)] {

@@ -83,16 +83,43 @@ impl Table {
         self.paths.remove(ends).map(|_| ())
     }
 
-    /// The connection behind `last` in the table, or the first of all, and for how long it has been known. Others may
-    /// come and go meanwhile.
+    /// The connection behind `last` in the table, or the first of all. Others may come and go meanwhile.
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn next(&self, last: Option<&Ends>) -> Result<Option<(Ends, Duration)>, Errno> {
-        let Some(ends) = self.paths.next(last)? else { return Ok(None) };
-        let began = self.paths.get(&ends)?.map(|path| Duration::from_nanos(path.began));
-        let age = now()?.saturating_sub(began.unwrap_or(Duration::MAX));
-        Ok(Some((ends, age)))
+    pub fn next(&self, last: Option<&Ends>) -> Result<Option<Ends>, Errno> {
+        self.paths.next(last)
+    }
+
+    /// For how long a connection has been known: not at all if it is not.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn age(&self, ends: &Ends) -> Result<Duration, Errno> {
+        let Some(path) = self.paths.get(ends)? else { return Ok(Duration::ZERO) };
+        Ok(now()?.saturating_sub(Duration::from_nanos(path.began)))
+    }
+
+    /// A device has been made again, with another number and perhaps another address: connections go by the new one.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub(super) fn renumber(
+        &self,
+        [before, after]: [u32; 2],
+        address: Option<[u8; 6]>,
+    ) -> Result<(), Errno> {
+        let mut at = None;
+        while let Some(ends) = self.paths.next(at.as_ref())? {
+            if let Some(mut path) = self.paths.get(&ends)?.filter(|it| it.devices.contains(&before))
+            {
+                path.renumber([before, after], address);
+                self.paths.set(&ends, &path)?;
+            }
+            // If it is gone by now, the kernel begins again, where nothing is left to be done.
+            at = Some(ends);
+        }
+        Ok(())
     }
 
     /// Where packets of a connection go.

@@ -97,7 +97,7 @@ impl Kernel {
 
     /// All but what is known by its addresses alone.
     fn clear(&self) {
-        while let Some((ends, _)) = self.table.next(None).expect("they are listed") {
+        while let Some(ends) = self.table.next(None).expect("they are listed") {
             self.table.forget(&ends).expect("it is removed");
         }
     }
@@ -389,6 +389,11 @@ fn what_is_not_the_lans_passes() {
     assert_eq!(kernel.run_from(Way::In, &come(SYN), 0), TAKEN);
     assert_eq!(kernel.run_from(Way::Out, &out(SYN | ACK), DEVICE), TAKEN);
     assert_eq!(kernel.run_from(Way::Out, &out(ACK), 0), TAKEN);
+    // Nobody elsewhere ends it by a SYN or a SYN-ACK in the client's name.
+    for flags in [SYN, SYN | ACK] {
+        assert_eq!(kernel.run_from(Way::Out, &out(flags), 0), TAKEN);
+        assert_eq!(kernel.run_from(Way::Out, &out(ACK), DEVICE), TAKEN);
+    }
     assert_eq!(kernel.run_from(Way::Out, &out(SYN), DEVICE), TAKEN);
 }
 
@@ -402,6 +407,13 @@ fn quic_is_taken_where_it_is_to_be_rejected() {
             let result = if taken { TAKEN } else { PASSED };
             assert_eq!(kernel.run(Way::Out, &packet.frame()), result, "{quic} {port}");
         }
+        let mut packet = Packet::tcp(end(2, 5000), end(1, 443), 0);
+        packet.protocol = 17;
+        assert_eq!(
+            kernel.run(Way::In, &packet.frame()),
+            PASSED,
+            "what comes in may be for anybody"
+        );
         let bare = Ends { inner: end(1, 0), outer: end(2, 0) };
         assert_eq!(kernel.path(&bare).is_some(), quic);
     }
@@ -446,4 +458,21 @@ fn who_floods_with_fragments_takes_no_connections_place() {
     assert_eq!(kernel.table.next(None).expect("they are listed"), None);
     let syn = Packet::tcp(end(1, 4000), end(2, 80), SYN);
     assert_eq!(kernel.run(Way::In, &syn.frame()), TAKEN);
+}
+
+#[test]
+fn connections_go_by_a_device_that_was_made_again() {
+    let Some(kernel) = Kernel::new() else { return };
+    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    assert_eq!(kernel.run(Way::Out, &Packet::tcp(ends.inner, ends.outer, SYN).frame()), TAKEN);
+    let before = kernel.path(&ends).expect("it is there");
+    kernel.table.renumber([DEVICE + 1, 5], None).expect("it is kept");
+    assert_eq!(kernel.path(&ends), Some(before), "that is another one's");
+    let own = [2, 7, 7, 7, 7, 7];
+    kernel.table.renumber([DEVICE, 5], Some(own)).expect("it is kept");
+    let after = kernel.path(&ends).expect("it is there");
+    let [leaves, comes] = after.l2.expect("headers");
+    let [left, _] = before.l2.expect("headers");
+    assert_eq!((after.devices, &leaves[6..12], &comes[..6]), ([5; 2], &own[..], &own[..]));
+    assert_eq!((&leaves[..6], after.mark), (&left[..6], before.mark), "the rest stays");
 }

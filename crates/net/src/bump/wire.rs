@@ -10,7 +10,7 @@ use crate::bpf::map::Map;
 use crate::bpf::program::Program;
 use crate::bpf::{Attachment, BpfError};
 use crate::command::run;
-use crate::interface::{link_type, vrf};
+use crate::interface::{kind, link_type, vrf};
 use crate::tun::{Offload, Tun};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
@@ -135,6 +135,12 @@ impl Wire {
             let name = self.tuns[way].clone();
             let is_there = if_nametoindex(name.as_str()) == Ok(self.gives[way].0);
             if is_there && up.contains(&name) {
+                if !self.gives[way].1.stands() {
+                    match self.begin(way) {
+                        Ok(()) => repaired.push(Repaired::Program(name)),
+                        Err(error) => outcome = Err(error),
+                    }
+                }
                 continue;
             }
             let again = if is_there { set_up_link(&name) } else { self.make_again(way, repaired) };
@@ -152,10 +158,14 @@ impl Wire {
             if is_same && before.is_some_and(|it| it.attached.iter().all(Attached::stands)) {
                 continue;
             }
+            let before = before.map(|taking| taking.number).filter(|before| *before != number);
             self.takes.retain(|taking| taking.device != device);
             match self.take_at(&device) {
                 Ok(taking) => {
                     self.takes.push(taking);
+                    if let Some(before) = before {
+                        self.table.renumber([before, number], address_of(&device))?;
+                    }
                     repaired.push(match is_same {
                         true => Repaired::Program(device),
                         false => Repaired::Device(device),
@@ -259,8 +269,18 @@ fn number_of(device: &str) -> Result<u32, BpfError> {
     if_nametoindex(device).map_err(|errno| BpfError::attach(device, errno))
 }
 
+/// A device's Ethernet address.
+fn address_of(device: &str) -> Option<[u8; 6]> {
+    let mut found = getifaddrs().ok()?.filter(|it| it.interface_name == device);
+    found.find_map(|it| it.address?.as_link_addr()?.addr())
+}
+
 /// How many bytes a device's packets have in front of the IP header.
 fn header_of(device: &str) -> Result<usize, BumpError> {
+    // At an XFRM interface what was decrypted passes, as it would lose what its policy asks for: half of a connection.
+    if kind(device)?.as_deref() == Some("xfrm") {
+        return Err(BumpError::Kind { device: device.to_owned(), kind: "xfrm".into() });
+    }
     match &*link_type(device)? {
         "ether" => Ok(L2),
         // TUN, WireGuard, PPP, tunnels.

@@ -132,7 +132,33 @@ pub(crate) fn around(config: &DivertConfig) -> Vec<Finding> {
     findings.retain(|finding| {
         !matches!(finding, Finding::Vrfs { .. } | Finding::StrictReversePath { .. })
     });
+    // Where there is no `nft`, nobody has made one.
+    let shown = run("nft", &["list", "flowtables"], "").unwrap_or_default();
+    let offloaded = offloaded(&shown);
+    if !offloaded.is_empty() {
+        let ruleset = run("nft", &["-j", "list", "ruleset"], "").unwrap_or_default();
+        let tables = flow_tables(&firewall::parse_nft(&ruleset), config);
+        findings.extend(tables.into_iter().filter(|finding| {
+            matches!(finding, Finding::FlowTable { table, .. } if offloaded.contains(table))
+        }));
+    }
     findings
+}
+
+/// Flow tables that hardware works off, of what `nft list flowtables` shows, each with its family and table.
+fn offloaded(shown: &str) -> Vec<String> {
+    let (mut table, mut name, mut found) = ("", "", Vec::new());
+    for line in shown.lines().map(str::trim) {
+        let named = |kind: &str| line.strip_prefix(kind).and_then(|rest| rest.strip_suffix(" {"));
+        if let Some(of) = named("table ") {
+            table = of;
+        } else if let Some(of) = named("flowtable ") {
+            name = of;
+        } else if line.starts_with("flags ") && line.contains("offload") {
+            found.push(format!("{table} {name}"));
+        }
+    }
+    found
 }
 
 /// Flow tables with a configured interface, and with a rule that fills them.
@@ -170,4 +196,18 @@ fn flow_tables(objects: &[Value], config: &DivertConfig) -> Vec<Finding> {
             (!remedy.is_empty()).then_some(Finding::FlowTable { table, remedy })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offloaded;
+
+    #[test]
+    fn flow_tables_of_hardware_are_told_from_others() {
+        let shown = "table inet fw4 {\n\tflowtable ft {\n\t\thook ingress priority filter\n\t\tdevices = { lan, sat }\n\
+                     \t\tflags offload\n\t\tcounter\n\t}\n}\ntable ip soft {\n\tflowtable f {\n\
+                     \t\thook ingress priority filter\n\t\tdevices = { sat }\n\t}\n}\n";
+        assert_eq!(offloaded(shown), ["inet fw4 ft"]);
+        assert!(offloaded("").is_empty());
+    }
 }

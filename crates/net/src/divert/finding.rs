@@ -183,8 +183,8 @@ impl Finding {
                  name its output interface"
             ),
             Finding::FlowTable { table, .. } => format!(
-                "flow table {table} takes packets past us: connections over IPv6 would die, others \
-                 be released (on OpenWrt it is `flow_offloading`: set it to 0)"
+                "flow table {table} takes packets past us: connections would die, or be released (on OpenWrt it is \
+                 `flow_offloading_hw`, and `flow_offloading` for an emulated link: set it to 0)"
             ),
             Finding::LegacyRules { program } => format!(
                 "tables of {program} are in use and cannot be read: unless they accept all that is \

@@ -8,8 +8,11 @@ use bentpipe_core::time::{Duration, Instant};
 /// How long nothing may come by of what is written. Packets do so at once; a device that is set up again may take a moment.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// So many packets at least were written meanwhile.
+/// So many packets at least were written meanwhile …
 const WRITTEN: u64 = 3;
+
+/// … and within this time: one that is repeated now and then says little.
+const WINDOW: Duration = Duration::from_secs(10);
 
 /// Packets of one way.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,8 +30,8 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways. Where the device is down
-    /// (`carries` is false) that says nothing.
+    /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways; then it counts anew. Where a
+    /// device is down, or nothing is taken (`carries` is false), that says nothing.
     pub(super) fn is_silent(
         &mut self,
         now: Instant,
@@ -40,19 +43,15 @@ impl Witness {
         for (way, (written, returned)) in
             self.ways.iter_mut().zip(written.into_iter().zip(returned))
         {
-            if !carries || way.written == written || way.returned != returned {
+            let silence = now.saturating_since(*way.since.get_or_insert(now));
+            let is_silent = silence >= SILENCE && written - way.written >= WRITTEN;
+            let comes_by = way.written == written || way.returned != returned;
+            if !carries || comes_by || is_silent || silence > WINDOW {
                 *way = Returns { written, returned, since: None };
-                continue;
             }
-            let since = *way.since.get_or_insert(now);
-            silent |= now.saturating_since(since) >= SILENCE && written - way.written >= WRITTEN;
+            silent |= carries && !comes_by && is_silent;
         }
         silent
-    }
-
-    /// It is tried again.
-    pub(super) fn begin_anew(&mut self) {
-        *self = Witness::default();
     }
 }
 
@@ -82,5 +81,17 @@ mod tests {
         assert_eq!(noticed((0..100).map(|i| (i.min(3), i.min(1), true))), None, "it is too little");
         assert_eq!(noticed((0..100).map(|i| (i, i / 9, true))), None, "now and then");
         assert_eq!(noticed((0..100).map(|i| (i, 0, false))), None, "the device is down");
+        let retried = |i: u64| 1 + u64::from(i > 20) + u64::from(i > 75);
+        assert_eq!(noticed((0..100).map(|i| (retried(i), 1, true))), None, "one is repeated");
+    }
+
+    #[test]
+    fn when_it_is_tried_again_nothing_has_been_written_yet() {
+        let mut witness = Witness::default();
+        let silences = (0..100_u64).filter(|&i| {
+            let now = Instant::ZERO + Duration::from_millis(200) * i as u32;
+            witness.is_silent(now, [i.min(50), 0], [0, 0], !(14..60).contains(&i))
+        });
+        assert_eq!(silences.count(), 1);
     }
 }

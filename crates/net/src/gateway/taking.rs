@@ -9,6 +9,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, Packet, Verify};
 use bentpipe_gateway::Side;
 use nix::errno::Errno;
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -16,10 +17,13 @@ use std::sync::Arc;
 const BEAT: Duration = Duration::from_millis(200);
 
 /// Entries of the table that are looked at between two of them: a millisecond or two, so that packets have their turn.
-const PORTION: usize = 1024;
+const PORTION: usize = 4096;
 
 /// How long a connection is let be that has just been taken: its first packet may wait to be read.
 const FRESH: Duration = Duration::from_secs(10);
+
+/// For so long at most a connection that is to go by waits until the devices are empty.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// For so long from the beginning all connections are taken: a host that has lost bytes with a gateway that crashed sends them
 /// again within that time, with which [`Gateway`](bentpipe_gateway::Gateway) finds that out (RFC 6298, 2.5: a timer of two minutes, say).
@@ -37,6 +41,9 @@ pub(super) struct Taking {
     all_until: Instant,
     /// Where in the table it looks for what it need not see.
     at: Option<Ends>,
+    /// What is to be let go by, once none of its packets waits in a device any more, and when the first of it was noted.
+    parting: HashSet<Ends>,
+    parting_since: Instant,
     /// Nothing is to be taken.
     asleep: bool,
     witness: Witness,
@@ -60,6 +67,8 @@ impl Taking {
             went_by: 0,
             all_until: Instant::ZERO,
             at: None,
+            parting: HashSet::new(),
+            parting_since: Instant::ZERO,
             asleep: false,
             witness: Witness::default(),
             origins: Origins::default(),
@@ -85,21 +94,18 @@ impl Taking {
         }
         let fell_asleep = asleep && !std::mem::replace(&mut self.asleep, asleep);
         let went_by = self.table.went_by()?;
-        let by = went_by - std::mem::replace(&mut self.went_by, went_by);
+        let by = went_by.saturating_sub(std::mem::replace(&mut self.went_by, went_by));
         Ok(if by > 0 && !asleep && !fell_asleep { Passed::Some(by) } else { Passed::None })
     }
 
     /// Lets some go by that nobody need see, as `knows` does not know them.
-    fn sweep(&mut self, now: Instant, knows: impl Fn(&Ends) -> bool) -> Result<(), Errno> {
-        if now < self.all_until {
-            return Ok(());
-        }
+    fn sweep(&mut self, knows: impl Fn(&Ends) -> bool) -> Result<(), Errno> {
         for _ in 0..PORTION {
-            let Some((ends, age)) = self.table.next(self.at.as_ref())? else {
+            let Some(ends) = self.table.next(self.at.as_ref())? else {
                 self.at = None;
                 return Ok(());
             };
-            match age > FRESH && !knows(&ends) {
+            match !knows(&ends) && self.table.age(&ends)? > FRESH {
                 // Behind one that is gone the table would begin again.
                 true => self.table.forget(&ends)?,
                 false => self.at = Some(ends),
@@ -121,20 +127,17 @@ impl LiveGateway {
         let Some(taking) = self.taking.as_mut().filter(|taking| taking.next <= now) else {
             return;
         };
-        let carries = self.repairs.as_ref().is_some_and(|repairs| repairs.carries());
-        match taking.table.returned() {
-            _ if asleep => taking.witness.begin_anew(),
-            Ok(returned) if taking.witness.is_silent(now, self.written, returned, carries) => {
-                taking.witness.begin_anew();
-                if let Some(repairs) = &self.repairs {
-                    repairs.tell_of_silence();
-                }
+        if let Some(repairs) = &self.repairs
+            && let Ok(returned) = taking.table.returned()
+        {
+            let carries = repairs.carries() && !asleep;
+            if taking.witness.is_silent(now, self.written, returned, carries) {
+                repairs.tell_of_silence();
             }
-            Ok(_) | Err(_) => {}
         }
         let gateway = &self.gateway;
         let done = taking.vouch(now, asleep).and_then(|passed| {
-            taking.sweep(now, |ends| gateway.knows(ends.inner, ends.outer)).map(|()| passed)
+            taking.sweep(|ends| gateway.knows(ends.inner, ends.outer)).map(|()| passed)
         });
         match done {
             Ok(Passed::None) => {}
@@ -167,17 +170,41 @@ impl LiveGateway {
         Some((client, server))
     }
 
-    /// A packet from `side` was forwarded. If it belongs to a connection that the gateway need not see, the others go by.
-    pub(super) fn let_go(&mut self, side: Side, packet: &[u8]) {
-        let Some(taking) = &self.taking else { return };
-        if self.clock.now() < taking.all_until {
+    /// A packet from `side` was forwarded. If it belongs to a connection that the gateway need not see, the others are to go by. While
+    /// all are taken, those that begin are.
+    pub(super) fn note_forwarded(&mut self, side: Side, packet: &[u8]) {
+        let now = self.clock.now();
+        let Some(taking) = &mut self.taking else { return };
+        if now < taking.all_until && !asks(packet) {
             return;
         }
         let Some(ends) = ends_of(side, packet) else { return };
-        if !self.gateway.knows(ends.inner, ends.outer)
-            && let Err(error) = taking.table.forget(&ends)
-        {
-            tracing::debug!(%error, "a connection comes by though nobody need see it");
+        if !self.gateway.knows(ends.inner, ends.outer) {
+            if taking.parting.is_empty() {
+                taking.parting_since = now;
+            }
+            taking.parting.insert(ends);
+        }
+    }
+
+    /// Lets connections go by that need not be seen, if the devices are `empty`: a packet of theirs that waits there would go
+    /// nowhere. Some must in the end.
+    pub(super) fn let_go(&mut self, empty: bool) {
+        let now = self.clock.now();
+        let Some(taking) = self.taking.as_mut().filter(|taking| !taking.parting.is_empty()) else {
+            return;
+        };
+        if !empty && now < taking.parting_since + PARTING {
+            return;
+        }
+        for ends in taking.parting.drain() {
+            // Its ports may be in use again.
+            if self.gateway.knows(ends.inner, ends.outer) {
+                continue;
+            }
+            if let Err(error) = taking.table.forget(&ends) {
+                tracing::debug!(%error, "a connection comes by though nobody need see it");
+            }
         }
     }
 }
