@@ -7,6 +7,7 @@ mod flood;
 mod gaps;
 mod hibernation;
 mod icmp;
+mod known;
 mod modes;
 mod mss;
 mod observation;

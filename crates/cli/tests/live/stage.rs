@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bentpipe_core::units::{Probability, Rate};
+use bentpipe_net::bump;
 use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::teardown::unique_name;
 use bentpipe_net::testbed::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
@@ -152,7 +153,7 @@ pub(crate) fn obstacle() -> Option<String> {
         namespace.run(|| Tun::open("bp-try", Offload::None).map_err(|error| error.to_string()))
     });
     let why = match tried {
-        Ok(Ok(Ok(_))) => return None,
+        Ok(Ok(Ok(_))) => return bump::try_it().err().map(|error| error.to_string()),
         Ok(Ok(Err(tun))) => tun,
         Ok(Err(error)) | Err(error) => error.to_string(),
     };

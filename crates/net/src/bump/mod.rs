@@ -83,6 +83,14 @@ pub struct BumpConfig {
     pub reject_quic: bool,
 }
 
+/// Whether the kernel lets us share tables with its programs at all.
+///
+/// # Errors
+/// [`BpfError`].
+pub fn try_it() -> Result<(), BpfError> {
+    Table::new(1).map(|_| ())
+}
+
 /// Takes packets once somebody [vouches](Vouching::vouch) for us: those that are about to leave are read from the first TUN
 /// device, those that come in from the second. What is written to the same one goes on as they would have.
 ///
