@@ -85,6 +85,8 @@ impl Taking {
         if self.next == Instant::ZERO {
             self.table.take_all(ALL)?;
             self.all_until = now + ALL;
+            // Of connections that another gateway has left.
+            self.went_by = self.table.went_by()?;
         }
         self.next = now + BEAT;
         match asleep {
