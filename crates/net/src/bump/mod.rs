@@ -13,6 +13,7 @@
 
 pub mod ends;
 mod monitor;
+mod naming;
 mod numbers;
 mod older;
 mod path;

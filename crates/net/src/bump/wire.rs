@@ -1,8 +1,9 @@
 //! What is set up for taking packets: TUN devices, and programs on them and on the devices whose packets are taken. Others
 //! delete devices, set them down and make them again, so it is looked after.
 
+use super::naming::Way;
 use super::path::L2;
-use super::programs::{Links, Way, give, take};
+use super::programs::{Links, give, take};
 use super::table::Table;
 use super::{BumpConfig, BumpError};
 use crate::bpf::attach::{Attached, Hook};
