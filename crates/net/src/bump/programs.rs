@@ -30,7 +30,7 @@ use std::os::fd::RawFd;
 /// What a program refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Links {
-    /// The map from [`Ends`] to [`Path`].
+    /// The map from [`Ends`](super::ends::Ends) to [`Path`].
     pub(crate) paths: RawFd,
     /// The same for what is named by addresses alone. There the oldest gives way, as it is known anew with each packet.
     pub(crate) pieces: RawFd,
@@ -222,7 +222,7 @@ fn returned(way: Way) -> Number {
     }
 }
 
-/// What a map from [`Ends`] has for the packet's, into R0.
+/// What a map from [`Ends`](super::ends::Ends) has for the packet's, into R0.
 fn look_up(asm: &mut Assembler, map: RawFd) {
     asm.map(R1, map).mov(R2, R10).alu(Add, R2, i32::from(KEY)).call(MapLookup);
 }
