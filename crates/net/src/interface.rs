@@ -39,20 +39,16 @@ pub fn check_forwarding(interfaces: &[String]) -> Result<(), InterfaceError> {
     Ok(())
 }
 
-/// What an interface's packets have in front of them, as `ip` calls it: `ether`, `none`, `ppp` and so on.
+/// What an interface's packets have in front of them, as `ip` calls it: `ether`, `none`, `ppp` and so on; `xfrm` of an interface of
+/// IPsec's.
 ///
 /// # Errors
 /// [`CommandError`].
 pub(crate) fn link_type(name: &str) -> Result<String, CommandError> {
-    Ok(show(name)?["link_type"].as_str().unwrap_or_default().to_owned())
-}
-
-/// What kind of interface of the kernel's own it is, such as `vlan` or `xfrm`.
-///
-/// # Errors
-/// [`CommandError`].
-pub(crate) fn kind(name: &str) -> Result<Option<String>, CommandError> {
-    Ok(show(name)?["linkinfo"]["info_kind"].as_str().map(str::to_owned))
+    let link = show(name)?;
+    let kind = &link["linkinfo"]["info_kind"];
+    let of = if kind == "xfrm" { kind } else { &link["link_type"] };
+    Ok(of.as_str().unwrap_or_default().to_owned())
 }
 
 /// The VRF that an interface is in.

@@ -13,6 +13,15 @@ pub(crate) const PSH: u8 = 0x08;
 pub(crate) const ACK: u8 = 0x10;
 pub(crate) const CWR: u8 = 0x80;
 
+/// The protocol behind an IP header, and where that begins. Of IPv6's extension headers and of fragments it knows nothing.
+pub(crate) fn transport_of(packet: &[u8]) -> Option<(u8, usize)> {
+    match packet.first()? >> 4 {
+        4 => Some((*packet.get(9)?, usize::from(packet[0] & 0x0f) * 4)),
+        6 => Some((*packet.get(6)?, 40)),
+        _ => None,
+    }
+}
+
 /// A whole TCP segment or UDP datagram whose checksum has still to be finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TransportHeaders {

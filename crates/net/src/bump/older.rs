@@ -10,7 +10,7 @@ const ROUTE_TABLES: [&str; 2] = ["25200", "25201"];
 /// A rule is there for each interface and a few besides; the bound is only against a kernel that never says no.
 const RULES: usize = 1000;
 
-/// Removes it, for who has the gateway's lock, and says what it was. Where `nft` is not there, there is no such table.
+/// Removes it, for the holder of the gateway's lock, and says what it was. Where `nft` is not there, there is no such table.
 pub fn remove_older_versions() -> Vec<String> {
     let mut removed = Vec::new();
     if run("nft", &["delete", "table", "inet", NFT_TABLE], "").is_ok() {

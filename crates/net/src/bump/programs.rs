@@ -32,7 +32,7 @@ use std::os::fd::RawFd;
 pub(crate) struct Links {
     /// The map from [`Ends`](super::ends::Ends) to [`Path`].
     pub(crate) paths: RawFd,
-    /// The same for what is named by addresses alone. There the oldest gives way, as it is known anew with each packet.
+    /// The same for what is named by addresses alone. There the oldest gives way, as it is known again with each packet.
     pub(crate) pieces: RawFd,
     /// The array of [`Number`]s.
     pub(crate) numbers: RawFd,

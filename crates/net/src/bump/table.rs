@@ -16,7 +16,7 @@ pub const PATIENCE: Duration = Duration::from_millis(3200);
 /// Of how many pairs of addresses the way of fragments is known.
 const PIECES: u32 = 4096;
 
-/// The connections that are taken, for who gives their packets back.
+/// The connections that are taken, for the loop that gives their packets back.
 #[derive(Debug)]
 pub struct Table {
     pub(super) paths: Map<Ends, Path>,
@@ -75,7 +75,7 @@ impl Table {
         self.paths.set(ends, &path)
     }
 
-    /// The packets of a connection go by from now on, until it begins anew.
+    /// The packets of a connection go by from now on, until it begins again.
     ///
     /// # Errors
     /// What the kernel said.

@@ -11,7 +11,7 @@ use crate::bpf::map::Map;
 use crate::bpf::program::Program;
 use crate::bpf::{Attachment, BpfError};
 use crate::command::run;
-use crate::interface::{kind, link_type, vrf};
+use crate::interface::{link_type, vrf};
 use crate::tun::{Offload, Tun};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
@@ -278,14 +278,11 @@ fn address_of(device: &str) -> Option<[u8; 6]> {
 
 /// How many bytes a device's packets have in front of the IP header.
 fn header_of(device: &str) -> Result<usize, BumpError> {
-    // At an XFRM interface what was decrypted passes, as it would lose what its policy asks for: half of a connection.
-    if kind(device)?.as_deref() == Some("xfrm") {
-        return Err(BumpError::Kind { device: device.to_owned(), kind: "xfrm".into() });
-    }
     match &*link_type(device)? {
         "ether" => Ok(L2),
         // TUN, WireGuard, PPP, tunnels.
         "none" | "ppp" | "tunnel" | "tunnel6" | "ipip" | "sit" | "gre" | "gre6" | "rawip" => Ok(0),
+        // At an XFRM interface what was decrypted passes, as it would lose what its policy asks for: half of a connection.
         kind => Err(BumpError::Kind { device: device.to_owned(), kind: kind.to_owned() }),
     }
 }

@@ -81,6 +81,7 @@ mod zones;
 pub use crate::command::CommandError;
 use crate::command::run;
 use crate::instance::{Instance, InstanceError};
+use crate::interface::{InterfaceError, check_forwarding};
 use crate::tun::{Tun, TunError};
 use checks::{Finding, Shown};
 pub use config::{DivertConfig, Selector, Side};
@@ -89,7 +90,6 @@ use firewall::blame;
 use links::Links;
 use policy::Policies;
 use settings::Settings;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -99,18 +99,15 @@ pub enum DivertError {
     /// A side has no interface.
     #[error("side {0} has no interface")]
     NoInterfaces(usize),
-    /// An interface does not exist.
-    #[error("there is no interface {0} in this network namespace")]
-    Interface(String),
+    /// An interface does not exist, or does not forward.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     /// The interface's name would have a meaning of its own in nft's language.
     #[error("interface name `{0}` is not supported: letters, digits and `._-@` only")]
     InterfaceName(String),
     /// An interface belongs to both sides, or is named twice.
     #[error("interface {0} is named twice")]
     Twice(String),
-    /// The kernel does not forward.
-    #[error("{0} does not forward IPv4: run `sysctl -w net.ipv4.ip_forward=1`")]
-    Forwarding(String),
     /// There is one of us already.
     #[error(transparent)]
     Instance(#[from] InstanceError),
@@ -228,19 +225,12 @@ fn check_interfaces(config: &DivertConfig) -> Result<(), DivertError> {
             if name.is_empty() || !name.chars().all(ordinary) {
                 return Err(DivertError::InterfaceName(name.clone()));
             }
-            if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
-                return Err(DivertError::Interface(name.clone()));
-            }
             if seen.contains(&name.as_str()) {
                 return Err(DivertError::Twice(name.clone()));
             }
             seen.push(name);
-            let forwarding =
-                fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/forwarding"));
-            if forwarding.is_ok_and(|text| text.trim() == "0") {
-                return Err(DivertError::Forwarding(name.clone()));
-            }
         }
+        check_forwarding(&side.interfaces)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! UDP to port 443, which comes to the loop only where it is to be rejected: browsers take TCP then, which is split.
 
+use crate::transport_headers::transport_of;
 use bentpipe_core::wire::{IcmpError, IcmpErrorKind};
 use std::net::IpAddr;
 
@@ -11,12 +12,8 @@ const CODES: [u8; 2] = [3, 4];
 
 /// What the sender of such a packet is told, in its destination's name. None if it is another packet.
 pub(super) fn quic(packet: &[u8]) -> Option<Vec<u8>> {
-    let (length, protocol) = match packet.first()? >> 4 {
-        4 => (usize::from(packet[0] & 0x0f) * 4, *packet.get(9)?),
-        6 => (40, *packet.get(6)?),
-        _ => return None,
-    };
-    if protocol != UDP || packet.get(length + 2..length + 4)? != PORT {
+    let (UDP, transport) = transport_of(packet)? else { return None };
+    if packet.get(transport + 2..transport + 4)? != PORT {
         return None;
     }
     let from: IpAddr = match packet[0] >> 4 {

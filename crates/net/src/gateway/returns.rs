@@ -30,7 +30,7 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways; then it counts anew. Where a
+    /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways; then it counts from there. Where a
     /// device is down, or nothing is taken (`carries` is false), that says nothing.
     pub(super) fn is_silent(
         &mut self,

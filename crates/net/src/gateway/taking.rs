@@ -5,6 +5,7 @@ use super::returns::Witness;
 use crate::bump::ends::Ends;
 use crate::bump::{PATIENCE, Table};
 use crate::origin::Origins;
+use crate::transport_headers::transport_of;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{Flags, Packet, Verify};
 use bentpipe_gateway::Side;
@@ -50,15 +51,6 @@ pub(super) struct Taking {
     origins: Origins,
 }
 
-/// What has happened to packets since the last vouching.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Passed {
-    /// None has gone by.
-    None,
-    /// So many of ours have.
-    Some(u64),
-}
-
 impl Taking {
     pub(super) fn new(table: Arc<Table>) -> Taking {
         Taking {
@@ -80,8 +72,8 @@ impl Taking {
         self.next
     }
 
-    /// Vouches, or not if nothing is to be taken, and says what has gone by.
-    fn vouch(&mut self, now: Instant, asleep: bool) -> Result<Passed, Errno> {
+    /// Vouches, or not if nothing is to be taken; how many packets have gone by that should have been.
+    fn vouch(&mut self, now: Instant, asleep: bool) -> Result<u64, Errno> {
         if self.next == Instant::ZERO {
             self.table.take_all(ALL)?;
             self.all_until = now + ALL;
@@ -89,15 +81,15 @@ impl Taking {
             self.went_by = self.table.went_by()?;
         }
         self.next = now + BEAT;
-        match asleep {
-            false => self.table.vouching().vouch(PATIENCE)?,
-            true if !self.asleep => self.table.vouching().retract()?,
-            true => {}
+        let slept = std::mem::replace(&mut self.asleep, asleep);
+        if !asleep {
+            self.table.vouching().vouch(PATIENCE)?;
+        } else if !slept {
+            self.table.vouching().retract()?;
         }
-        let fell_asleep = asleep && !std::mem::replace(&mut self.asleep, asleep);
         let went_by = self.table.went_by()?;
         let by = went_by.saturating_sub(std::mem::replace(&mut self.went_by, went_by));
-        Ok(if by > 0 && !asleep && !fell_asleep { Passed::Some(by) } else { Passed::None })
+        Ok(if asleep { 0 } else { by })
     }
 
     /// Lets some go by that nobody need see, as `knows` does not know them.
@@ -138,12 +130,12 @@ impl LiveGateway {
             }
         }
         let gateway = &self.gateway;
-        let done = taking.vouch(now, asleep).and_then(|passed| {
-            taking.sweep(|ends| gateway.knows(ends.inner, ends.outer)).map(|()| passed)
-        });
+        let done = taking
+            .vouch(now, asleep)
+            .and_then(|by| taking.sweep(|ends| gateway.knows(ends.inner, ends.outer)).map(|()| by));
         match done {
-            Ok(Passed::None) => {}
-            Ok(Passed::Some(packets)) => {
+            Ok(0) => {}
+            Ok(packets) => {
                 let flows = self.gateway.flows();
                 tracing::warn!(
                     flows,
@@ -192,11 +184,10 @@ impl LiveGateway {
     /// Lets connections go by that need not be seen, if the devices are `empty`: a packet of theirs that waits there would go
     /// nowhere. Some must in the end.
     pub(super) fn let_go(&mut self, empty: bool) {
-        let now = self.clock.now();
         let Some(taking) = self.taking.as_mut().filter(|taking| !taking.parting.is_empty()) else {
             return;
         };
-        if !empty && now < taking.parting_since + PARTING {
+        if !empty && self.clock.now() < taking.parting_since + PARTING {
             return;
         }
         for ends in taking.parting.drain() {
@@ -214,12 +205,9 @@ impl LiveGateway {
 /// Whether a packet is a SYN without an acknowledgment, as far as its bytes in the usual places say.
 fn asks(packet: &[u8]) -> bool {
     const TCP: u8 = 6;
-    let (length, protocol) = match packet.first().map(|byte| byte >> 4) {
-        Some(4) => (usize::from(packet[0] & 0x0f) * 4, packet.get(9)),
-        _ => (40, packet.get(6)),
-    };
-    let flags = packet.get(length + 13).copied().unwrap_or_default();
-    protocol == Some(&TCP) && Flags(flags).contains(Flags::SYN) && flags & Flags::ACK.0 == 0
+    let Some((TCP, transport)) = transport_of(packet) else { return false };
+    let flags = packet.get(transport + 13).copied().unwrap_or_default();
+    Flags(flags).contains(Flags::SYN) && flags & Flags::ACK.0 == 0
 }
 
 /// The ends of a whole segment that came from `side`.
