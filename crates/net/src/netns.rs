@@ -14,6 +14,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns};
 
+pub(crate) mod cookie;
 pub mod process;
 pub mod teardown;
 

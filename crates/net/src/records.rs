@@ -4,8 +4,12 @@
 //! The next gateway takes the file away as it reads it. So what it has recorded was forwarded since, by the kernel: a
 //! gateway that crashes leaves nothing, as nobody knows what it had promised. What is old, not ours or not as it was
 //! written is not used.
+//!
+//! A namespace's number is used again as soon as it is gone, and what its gateway has left is nothing to the next one: its
+//! cookie, which is not (socket(7), `SO_NETNS_COOKIE`), is part of the file's name.
 
 use crate::instance::InstanceError;
+use crate::netns::cookie;
 use crate::runtime_dir::RuntimeDir;
 use bentpipe_gateway::{Record, RecordError, parse_records, write_records};
 use nix::errno::Errno;
@@ -64,7 +68,11 @@ impl RecordFile {
 
     fn in_dir(dir: &RuntimeDir, name: &str) -> Result<RecordFile, InstanceError> {
         let failed = |source| InstanceError::Io { name: name.to_owned(), source };
-        Ok(RecordFile { path: dir.file(name, "records").map_err(failed)? })
+        let kind = match cookie::of_this_thread() {
+            Some(cookie) => &format!("{cookie}.records"),
+            None => "records",
+        };
+        Ok(RecordFile { path: dir.file(name, kind).map_err(failed)? })
     }
 
     /// Reads what was left, if anything was, and takes it away, whatever it is.
@@ -127,7 +135,9 @@ fn seconds() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sched::{CloneFlags, unshare};
     use std::os::unix::fs::symlink;
+    use std::thread;
 
     const RECORD: &str = "10.0.0.1:4000 10.9.9.9:80 lan 0 1000:1460:7:st:52001 77000:1460:9:st:1";
 
@@ -157,6 +167,30 @@ mod tests {
         assert_eq!(file.take().unwrap(), [record]);
         // A gateway that has read it and crashes leaves nothing to the next one.
         assert_eq!(file.take().unwrap(), []);
+    }
+
+    #[test]
+    fn what_another_namespace_has_left_is_not_read() {
+        if !geteuid().is_root() || cookie::of_this_thread().is_none() {
+            return;
+        }
+        let (place, file) = place();
+        file.leave([RECORD.parse().unwrap()]).unwrap();
+        let elsewhere = thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                unshare(CloneFlags::CLONE_NEWNET).unwrap();
+                RecordFile::in_dir(&RuntimeDir::create_in(place.path()).unwrap(), "bentpipe test")
+                    .unwrap()
+            });
+            thread.join().unwrap()
+        });
+        // Its number would be that of the file's namespace, had that one ended.
+        let name = |file: &RecordFile| {
+            let name = file.path.file_name().unwrap().to_str().unwrap();
+            name.split_once('-').unwrap().1.to_owned()
+        };
+        assert_ne!(name(&elsewhere), name(&file));
+        assert_eq!(elsewhere.take().unwrap(), []);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use bentpipe_net::instance::{Instance, InstanceError};
 use bentpipe_net::interface::{InterfaceError, check_forwarding, min_mtu};
 use bentpipe_net::poll::LoopError;
 use bentpipe_net::privileges::{self, PrivilegeError};
-use bentpipe_net::records::RecordFile;
+use bentpipe_net::records::{RecordFile, RecordFileError};
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::{self, Signals};
 use bentpipe_net::tun::Offload;
@@ -325,6 +325,10 @@ fn recall(gateway: &mut LiveGateway, left: &RecordFile) {
         Ok(records) => {
             tracing::info!(connections = records.len(), "another gateway has left them");
             gateway.recall(&records);
+        }
+        // As after any long stop: they are forwarded for good.
+        Err(error @ RecordFileError::Old(_)) => {
+            tracing::info!(%error, "what another gateway has left is not used");
         }
         Err(error) => tracing::warn!(%error, "what another gateway has left is not used"),
     }
