@@ -268,6 +268,20 @@ fn windows_go_on_where_they_were() {
     assert_eq!(fate, Disposition::Consumed);
 }
 
+/// Fault seed 122223200: what its receiver cuts has promised more, and nothing of that is taken back.
+#[test]
+fn what_is_cut_has_opened_the_window() {
+    let mut table = Table::new(config(1000));
+    table.pass_handshake();
+    table.forwards(Side::Lan, &data(1), &[1; 2000]);
+    table.forwards(Side::Satellite, &ack(1001), b"");
+    table.forwards(Side::Lan, &data(2001), &[1; 500]);
+    table.forwards(Side::Lan, &TcpHeader { window: 61_000, ..data(60_501) }, &[1; 1000]);
+    let (_, sent) = table.offer(Side::Satellite, &ack(2001), b"");
+    let to_server = sent.iter().find(|sent| sent.to == Side::Satellite).expect("one");
+    assert_eq!((table.adopted(), to_server.tcp.window), ((1, 1, 1), 61_000));
+}
+
 /// Fault seed 289708: what its receiver has acknowledged already, it takes no window of.
 #[test]
 fn old_data_moves_no_window() {

@@ -236,7 +236,7 @@ impl Attack {
 }
 
 /// The number at which the next segment to it should begin.
-fn expected(tcb: &Tcb) -> SeqNum {
+pub(super) fn expected(tcb: &Tcb) -> SeqNum {
     tcb.handshake().rcv_isn + tcb.receiver.expected()
 }
 

@@ -5,9 +5,11 @@
 //! change a host hears of two windows, one of the far host and one of a gateway, and either keeps
 //! its own promises; a gateway that begins anew has promised nothing.
 
-use super::clocks::is_older;
+mod stamps;
+
 use crate::world::{How, NodeId, Segment};
-use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
+use bentpipe_core::wire::{Flags, SeqNum};
+use stamps::Stamps;
 use std::collections::BTreeMap;
 use std::mem;
 use std::net::IpAddr;
@@ -46,12 +48,8 @@ struct Promise {
     first: u16,
     /// The next sequence number, as far as can be seen.
     next: SeqNum,
-    /// TS.Recent (RFC 7323, 4.3), as far as the other end's segments have passed.
-    recent: Option<u32>,
-    /// The other end's segments bear timestamps.
-    stamped: bool,
-    /// The SYN whose timestamps a SYN-ACK has not accepted. Copies of it are still on their way (fault seed 118778327).
-    refused: Option<SeqNum>,
+    /// What the other end's segments bear.
+    stamps: Stamps,
 }
 
 /// What the wire tells an onlooker of one end's state.
@@ -142,6 +140,11 @@ impl Edges {
         // it has promised since, which has room for more.
         let stands = |(last, before): (SeqNum, u32)| last == segment.ack && before > window;
         if !scaled && promise.last.is_some_and(stands) {
+            if promise.next == seq {
+                // Only SYN-ACKs have promised: a gateway may have given the handshake up, and had less memory when the next
+                // copy came (fault seed 122234080).
+                (promise.edge, promise.last) = (Some(edge), Some((segment.ack, window)));
+            }
             return Ok(());
         }
         promise.last = Some((segment.ack, window));
@@ -181,7 +184,7 @@ impl Edges {
         {
             return;
         }
-        let was_stamped = self.promises.get(&(node, dst, src)).is_some_and(|it| it.stamped);
+        let was_stamped = self.promises.get(&(node, dst, src)).is_some_and(|it| it.stamps.borne);
         if segment.timestamps.is_some() && !was_stamped && !flags.contains(Flags::SYN) {
             // Its receiver has dropped what came without: another gateway has added them, past which that went (fault
             // seed 116366915).
@@ -213,22 +216,11 @@ impl Edges {
         let Segment { node, src, dst, flags, seq, timestamps, .. } = *segment;
         if timestamps.is_none() && flags.contains(Flags::SYN | Flags::ACK) {
             // What the SYN offered is not accepted.
-            let asked = self.promises.entry((node, src, dst)).or_default();
-            (asked.recent, asked.stamped) = (None, false);
-            asked.refused = Some(segment.ack);
+            self.promises.entry((node, src, dst)).or_default().stamps.refuse(segment.ack);
         }
         let receiver = self.promises.entry((node, dst, src)).or_default();
-        if flags.contains(Flags::SYN) && receiver.refused == Some(seq + 1) {
-            return;
-        }
         let in_order = receiver.last.is_some_and(|(ack, _)| seq.distance_from(ack) <= 0);
-        if let Some(Timestamps { value, .. }) = timestamps
-            && (in_order || flags.contains(Flags::SYN))
-            && receiver.recent.is_none_or(|recent| is_older(recent, value))
-        {
-            receiver.recent = Some(value);
-        }
-        receiver.stamped |= timestamps.is_some();
+        receiver.stamps.note(segment, in_order);
     }
 
     /// Whether the segment's receiver has room for all of it, as far as it has said anything by way of the node.
@@ -248,12 +240,7 @@ impl Edges {
         let within = promise.vague || promise.edge.is_none_or(|edge| seq.distance_from(edge) <= 0);
         let end = seq + len as u64;
         let is_new = promise.last.is_none_or(|(ack, _)| end.distance_from(ack) >= 0);
-        // Where others came with a timestamp, one without is dropped (3.2; fault seed 97335731).
-        let is_old = match timestamps {
-            None => promise.stamped,
-            Some(stamps) => promise.recent.is_some_and(|recent| is_older(stamps.value, recent)),
-        };
-        flags.contains(Flags::SYN) || (within && is_new && !is_old)
+        flags.contains(Flags::SYN) || (within && is_new && !promise.stamps.make_old(timestamps))
     }
 
     /// The right edge of the window that `node` offers in the name of `src` to `dst`, and the unit in
@@ -294,7 +281,8 @@ impl Edges {
     /// speak, is not what they say now (fault seed 50546838).
     pub(super) fn lose_sight(&mut self, listens: impl Fn(&(NodeId, Endpoint, Endpoint)) -> bool) {
         for (_, promise) in self.promises.iter_mut().filter(|(name, _)| listens(name)) {
-            (promise.edge, promise.last, promise.recent) = (None, None, None);
+            (promise.edge, promise.last) = (None, None);
+            promise.stamps.lose_sight();
             promise.vague = true;
         }
     }
@@ -306,147 +294,4 @@ impl Edges {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::Ipv4Addr;
-
-    /// The box's SYN-ACK promises 65,535 bytes and its next segment 512, in units of the shift that it offers.
-    fn promised(copies: [Option<u8>; 2]) -> Result<(), String> {
-        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let syn = Segment::syn(2, [client, server]);
-        let mut edges = Edges::default();
-        for window_scale in copies {
-            edges.see(&Segment { window_scale, ..syn })?;
-        }
-        let synack = Segment {
-            how: How::Sent,
-            src: server,
-            dst: client,
-            flags: Flags::SYN | Flags::ACK,
-            seq: SeqNum(500),
-            ack: SeqNum(101),
-            window: u16::MAX,
-            window_scale: Some(7),
-            ..syn
-        };
-        edges.see(&synack)?;
-        let (flags, seq, window) = (Flags::ACK, SeqNum(501), 512);
-        edges.see(&Segment { flags, seq, window, ..synack })
-    }
-
-    /// Fault seed 2329860: a gateway had no room any more for the first copy when another gateway had for the second.
-    #[test]
-    fn a_synack_with_a_window_scale_answers_the_copy_that_offered_one() {
-        assert!(promised([None, None]).is_err());
-        for copies in [[None, Some(10)], [Some(10), None], [Some(10), Some(10)]] {
-            assert!(promised(copies).is_ok(), "{copies:?}");
-        }
-    }
-
-    /// Fault seeds 95143 and 138694: what a gateway has forwarded counts only if its receiver takes it.
-    #[test]
-    fn what_its_receiver_drops_does_not_count() {
-        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
-        let mut edges = Edges::default();
-        edges.inherit(&syn);
-        let synack = Segment {
-            src: server,
-            dst: client,
-            flags: Flags::SYN | Flags::ACK,
-            seq: SeqNum(500),
-            ack: SeqNum(101),
-            ..syn
-        };
-        edges.see(&Segment { how: How::Came, ..synack }).unwrap();
-        edges.inherit(&synack);
-        let data = |seq, len| Segment { flags: Flags::ACK, seq: SeqNum(seq), len, ..synack };
-        // The SYN's window ends there.
-        assert!(edges.allow(&data(501, 1000)) && edges.allow(&data(1501, 1)));
-        assert!(!edges.allow(&data(1502, 1)));
-        assert!(edges.has_room(&data(501, 1000)) && !edges.has_room(&data(501, 1001)));
-        let ack = Segment { flags: Flags::ACK, seq: SeqNum(101), ack: SeqNum(901), ..syn };
-        edges.inherit(&ack);
-        assert!(edges.allow(&data(501, 401)) && edges.allow(&data(901, 0)));
-        assert!(!edges.allow(&data(501, 399)));
-        assert!(edges.allow(&data(1901, 1)) && !edges.allow(&data(1902, 1)));
-    }
-
-    /// Fault seed 110678310: a gateway that another path leaves behind closes a window that is its own, not the host's.
-    #[test]
-    fn a_window_that_closes_while_the_path_is_vague_drops_nothing() {
-        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
-        let mut edges = Edges::default();
-        edges.see(&Segment { how: How::Came, ..syn }).unwrap();
-        edges.inherit(&syn);
-        let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
-        let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
-        edges.see(&Segment { how: How::Came, ..synack }).unwrap();
-        edges.inherit(&synack);
-        let says = |window| Segment { flags: Flags::ACK, seq: SeqNum(501), window, ..synack };
-        let data = Segment { flags: Flags::ACK, seq: SeqNum(601), ack: SeqNum(501), ..syn };
-        edges.lose_sight(|_| true);
-        for window in [1000, 0] {
-            edges.inherit(&says(window));
-        }
-        assert!(edges.allow(&data));
-        edges.see(&Segment { how: How::Sent, ..says(0) }).unwrap();
-        assert!(!edges.allow(&data), "the node's own word is binding");
-    }
-
-    /// Fault seed 116366915: another gateway has added timestamps, past which what the host says without them is dropped.
-    #[test]
-    fn what_lacks_the_timestamps_of_the_others_promises_nothing() {
-        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
-        let mut edges = Edges::default();
-        edges.inherit(&syn);
-        let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
-        let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
-        edges.see(&Segment { how: How::Came, ..synack }).unwrap();
-        edges.inherit(&synack);
-        edges.lose_sight(|_| true);
-        let says = |window, timestamps| {
-            let (flags, seq, ack) = (Flags::ACK, SeqNum(101), SeqNum(501));
-            Segment { flags, seq, ack, window, timestamps, ..syn }
-        };
-        edges.inherit(&says(60_000, None));
-        edges.inherit(&says(700, Some(Timestamps { value: 7, echo: 0 })));
-        assert_eq!(edges.edge(2, client, server), Some((SeqNum(1201), 1)));
-        assert!(!edges.allow(&says(60_000, None)));
-    }
-
-    /// Fault seed 399402: a segment that was overtaken by its own retransmission looks old to its receiver, which drops it.
-    #[test]
-    fn what_looks_old_to_its_receiver_does_not_count() {
-        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let stamped = |value| Some(Timestamps { value, echo: 0 });
-        let syn = Segment {
-            how: How::Passed,
-            timestamps: stamped(10),
-            ..Segment::syn(2, [client, server])
-        };
-        let mut edges = Edges::default();
-        edges.see(&Segment { how: How::Came, ..syn }).unwrap();
-        edges.inherit(&syn);
-        let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
-        let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
-        edges.see(&Segment { how: How::Came, ..synack }).unwrap();
-        edges.inherit(&synack);
-        let data = |seq, value| {
-            let (flags, timestamps) = (Flags::ACK, stamped(value));
-            Segment { flags, seq: SeqNum(seq), ack: SeqNum(501), len: 100, timestamps, ..syn }
-        };
-        edges.inherit(&data(201, 30));
-        assert!(edges.allow(&data(301, 20)), "what is out of order is not kept");
-        edges.inherit(&data(101, 40));
-        assert!(!edges.allow(&data(301, 30)) && edges.allow(&data(301, 40)));
-        let bare = Segment { timestamps: None, ..data(301, 40) };
-        assert!(!edges.allow(&bare));
-        edges.inherit(&Segment { timestamps: None, ..synack });
-        assert!(edges.allow(&bare), "they were not agreed on");
-        edges.inherit(&syn);
-        assert!(edges.allow(&bare), "a copy of the SYN does not change that");
-    }
-}
+mod tests;

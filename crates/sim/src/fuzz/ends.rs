@@ -1,19 +1,21 @@
 //! The two ends of a connection: what each has read and how it ended, held against the other.
 
+use super::attack::expected;
 use super::plan::{Call, Change, FaultPlan};
 use super::violation::Invariant;
 use crate::host::script::Report;
 use crate::world::{Segment, World};
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::time::Instant;
-use bentpipe_core::wire::SeqNum;
+use bentpipe_core::wire::{Flags, SeqNum};
 use bentpipe_gateway::FinMode;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 type Finding = (Invariant, String);
 
 /// What was seen of a connection's ends.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Ends {
     /// The least time for which a gateway withholds a FIN's acknowledgment, zero if one does not;
     /// None without gateways.
@@ -28,6 +30,8 @@ pub(super) struct Ends {
     revived: bool,
     /// Somebody else has sent a SYN in a host's name.
     forged_syn: bool,
+    /// By the end to which they go: the numbers of RSTs that somebody else has sent.
+    forged_resets: [BTreeSet<u32>; 2],
     seen: [EndRecord; 2],
 }
 
@@ -62,13 +66,30 @@ impl Ends {
                 .any(|(_, change)| matches!(change, Change::CallAgain(call, _) if *call == number)),
             revived: false,
             forged_syn: false,
+            forged_resets: Default::default(),
             seen: [EndRecord::default(); 2],
         }
     }
 
     /// Takes down what somebody else has sent in the name of a host of `call`.
     pub(super) fn note_forged(&mut self, plan: &FaultPlan, call: &Call, segment: &Segment) {
-        self.forged_syn |= segment.flags.ask_for_a_connection() && plan.is_of(call, segment);
+        if !plan.is_of(call, segment) {
+            return;
+        }
+        self.forged_syn |= segment.flags.ask_for_a_connection();
+        if segment.flags.contains(Flags::RST) {
+            let end = usize::from(segment.dst != plan.endpoint(call, 0));
+            self.forged_resets[end].insert(segment.seq.0);
+        }
+    }
+
+    /// Whether an end stands where a forged RST had its number: not when that was sent, but while it crossed the satellite,
+    /// what comes before it has come. Then it is exact, and no TCP helps (RFC 5961, 3.2; fault seed 116282616).
+    fn met_a_forged_reset(&self, call: &Call, world: &World) -> bool {
+        (0..2).any(|end| {
+            let stands = call.tcb(world, end).map(expected);
+            stands.is_some_and(|number| self.forged_resets[end].contains(&number.0))
+        })
     }
 
     /// Checks the ends at host `host`, which something has happened to.
@@ -216,7 +237,7 @@ impl Ends {
             // TIME-WAIT, the FIN that is retransmitted meets nobody and is reset: no harm done.
             return Ok(());
         }
-        if plan.leaves_deaf(call, world) {
+        if plan.leaves_deaf(call, world) || self.met_a_forged_reset(call, world) {
             // A documented limit, and counted.
             return Ok(());
         }

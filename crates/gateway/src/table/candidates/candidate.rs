@@ -255,20 +255,21 @@ impl<B: Buffer> Candidate<B> {
         if !tcp.has(Flags::ACK) || !stamps || !there.may_acknowledge(ack) {
             return Fits::Not;
         }
+        let window = Bytes::new(u64::from(tcp.window) << here.syn.shift(there.syn));
         if !here.allows(&data) {
-            // Its receiver cuts it, and keeps its timestamp all the same (fault seed 114973572).
-            if start <= here.promised && data.end > here.acked {
+            // Its receiver cuts it, and keeps its timestamp and its word all the same (fault seeds 114973572, 122223200).
+            if start <= here.promised && data.end > here.acked && ack <= there.next {
                 self.streams[leg].stamped(&data, tcp);
+                self.streams[leg.other()].acknowledged(ack, window);
             }
             return Fits::Not;
         }
         if ack > there.next {
             return Fits::Ahead;
         }
-        let shift = here.syn.shift(there.syn);
         self.heard = now;
         self.streams[leg].sent(&data, tcp, ip);
-        self.streams[leg.other()].acknowledged(ack, Bytes::new(u64::from(tcp.window) << shift));
+        self.streams[leg.other()].acknowledged(ack, window);
         Fits::Yes
     }
 
