@@ -2,6 +2,7 @@
 
 use crate::internet_checksum::{ones_complement_sum, stored};
 use crate::ticket::Ticket;
+use crate::tun::FRAME_LEN;
 use crate::vnet_hdr::Checksum;
 use bentpipe_core::link;
 use bentpipe_core::time::Instant;
@@ -12,6 +13,8 @@ use std::net::IpAddr;
 pub(crate) struct Datagram {
     /// From the IP header on.
     pub(crate) bytes: Vec<u8>,
+    /// What stands in front of that, on a device of frames.
+    pub(crate) frame: Option<[u8; FRAME_LEN]>,
     /// Whether its transport's checksum is finished.
     pub(crate) checksum: Checksum,
     /// If a recording is made.
@@ -22,14 +25,15 @@ pub(crate) struct Datagram {
 
 impl Datagram {
     pub(crate) fn new(bytes: Vec<u8>, checksum: Checksum) -> Datagram {
-        Datagram { bytes, checksum, ticket: None, earliest: Instant::ZERO }
+        Datagram { bytes, frame: None, checksum, ticket: None, earliest: Instant::ZERO }
     }
 }
 
 /// Another packet with the same bytes, of which nothing is recorded if it vanishes.
 impl Clone for Datagram {
     fn clone(&self) -> Datagram {
-        Datagram { earliest: self.earliest, ..Datagram::new(self.bytes.clone(), self.checksum) }
+        let Datagram { frame, earliest, .. } = *self;
+        Datagram { frame, earliest, ..Datagram::new(self.bytes.clone(), self.checksum) }
     }
 }
 

@@ -9,7 +9,6 @@
 use crate::backlog::{self, Away};
 use crate::clock::Clock;
 use crate::datagram::Datagram;
-use crate::hop::restore_hop;
 use crate::join::Joined;
 use crate::lateness::Lateness;
 use crate::link_control::{LinkQuestion, LinkQuestions, LinkState};
@@ -18,6 +17,7 @@ use crate::record_way::RecordedWays;
 use crate::recording::{Recording, RecordingSummary};
 use crate::signals::{Signal, Signals};
 use crate::split::split;
+use crate::too_long::LengthLimit;
 use crate::tun::{MAX_READ, ReadError, Tun};
 use crate::way::{LinkParts, Way};
 use crate::ways::Ways;
@@ -40,7 +40,7 @@ const GATHER: Duration = Duration::from_micros(20);
 /// Where a packet goes that came in from one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Back into the same device: the kernel diverted the packet and now routes it on.
+    /// Back into the same device: it was taken on its way to an interface, and goes on.
     Same,
     /// Into the other device: each leads to a host of its own.
     Other,
@@ -110,6 +110,7 @@ pub struct Emulator {
     last_due: Instant,
     questions: Option<LinkQuestions>,
     recorded: Option<RecordedWays>,
+    limit: Option<LengthLimit>,
 }
 
 impl Emulator {
@@ -129,7 +130,13 @@ impl Emulator {
             last_due: Instant::ZERO,
             questions: None,
             recorded: None,
+            limit: None,
         }
+    }
+
+    /// Takes nothing longer from now on, as where its devices' own MTUs do not say how long packets may be.
+    pub fn limit_length(&mut self, limit: LengthLimit) {
+        self.limit = Some(limit);
     }
 
     /// Records what crosses it from now on.
@@ -284,8 +291,10 @@ impl Emulator {
             Exit::Same => side,
             Exit::Other => 1 - side,
         };
+        let frame = self.joined.frame();
+        let frame = frame.as_ref().map_or(&[][..], |frame| frame);
         let (header, bytes) = self.joined.finish();
-        if let Err(error) = self.tuns[out].write(&header, &[bytes]) {
+        if let Err(error) = self.tuns[out].write(&header.moved_by(frame.len()), &[frame, bytes]) {
             tracing::debug!(device = self.tuns[out].name(), %error, "packet not taken");
             self.refused[side] += count;
         }
@@ -304,7 +313,7 @@ impl Emulator {
             if self.is_due(now) {
                 self.deliver(now);
             }
-            if !read(&self.tuns[side], self.exit, buffer, &mut self.came)? {
+            if !read(&self.tuns[side], buffer, &mut self.came)? {
                 break;
             }
             let now = self.clock.now();
@@ -321,7 +330,7 @@ impl Emulator {
         buffer: &mut [u8],
     ) -> Result<(), LoopError> {
         while self.came.len() < BACKLOG {
-            if !read(&self.tuns[side], self.exit, buffer, &mut self.came)? {
+            if !read(&self.tuns[side], buffer, &mut self.came)? {
                 break;
             }
         }
@@ -335,30 +344,32 @@ impl Emulator {
     /// Pushes what has been read by `read`, each packet at the moment that is `at` its number.
     fn push_all(&mut self, side: usize, read: Instant, at: impl Fn(usize, usize) -> Instant) {
         let count = self.came.len();
-        for (number, mut packet) in self.came.drain(..).enumerate() {
+        for (number, packet) in self.came.drain(..).enumerate() {
             let now = at(number, count);
-            packet.earliest = self.ways.both()[side].earliest_arrival((now, read), &packet);
-            match &mut self.recorded {
-                Some(recorded) => recorded.push(side, now, &mut self.ways, packet),
-                None => self.ways.push(side, now, packet),
+            let mut push = |mut packet: Datagram| {
+                packet.earliest = self.ways.both()[side].earliest_arrival((now, read), &packet);
+                match &mut self.recorded {
+                    Some(recorded) => recorded.push(side, now, &mut self.ways, packet),
+                    None => self.ways.push(side, now, packet),
+                }
+            };
+            match self.limit.as_ref().filter(|limit| limit.is_exceeded_by(&packet)) {
+                Some(limit) => limit.pass(side, packet).into_iter().for_each(push),
+                None => push(packet),
             }
         }
     }
 }
 
 /// Adds to `came` what waits in `tun`: a packet, or all of a super-segment. False if nothing does.
-fn read(
-    tun: &Tun,
-    exit: Exit,
-    buffer: &mut [u8],
-    came: &mut Vec<Datagram>,
-) -> Result<bool, LoopError> {
+fn read(tun: &Tun, buffer: &mut [u8], came: &mut Vec<Datagram>) -> Result<bool, LoopError> {
     match tun.read(buffer) {
-        Ok(Some((header, packet))) => {
-            if exit == Exit::Same {
-                restore_hop(packet);
-            }
-            if !split(&header, packet, |packet| came.push(packet)) {
+        Ok(Some((header, bytes))) => {
+            let Some((frame, packet)) = bytes.split_at_checked(tun.frame_len()) else {
+                return Ok(true);
+            };
+            let (header, frame) = (header.moved_back_by(frame.len()), frame.try_into().ok());
+            if !split(&header, packet, |packet| came.push(Datagram { frame, ..packet })) {
                 tracing::debug!(device = tun.name(), "super-segment not understood");
             }
             Ok(true)

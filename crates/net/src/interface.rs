@@ -44,11 +44,35 @@ pub fn check_forwarding(interfaces: &[String]) -> Result<(), InterfaceError> {
 ///
 /// # Errors
 /// [`CommandError`].
-pub(crate) fn link_type(name: &str) -> Result<String, CommandError> {
+fn link_type(name: &str) -> Result<String, CommandError> {
     let link = show(name)?;
     let kind = &link["linkinfo"]["info_kind"];
     let of = if kind == "xfrm" { kind } else { &link["link_type"] };
     Ok(of.as_str().unwrap_or_default().to_owned())
+}
+
+/// What an interface's packets have in front of the IP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum L2 {
+    /// An Ethernet header.
+    Ethernet,
+    /// Nothing: TUN, WireGuard, PPP, tunnels.
+    Nothing,
+}
+
+/// That of the interface of this name, or what kind it is if that is none of these.
+///
+/// # Errors
+/// [`CommandError`].
+pub(crate) fn l2(name: &str) -> Result<Result<L2, String>, CommandError> {
+    Ok(match &*link_type(name)? {
+        "ether" => Ok(L2::Ethernet),
+        "none" | "ppp" | "tunnel" | "tunnel6" | "ipip" | "sit" | "gre" | "gre6" | "rawip" => {
+            Ok(L2::Nothing)
+        }
+        // At an XFRM interface what was decrypted passes, as it would lose what its policy asks for: half of a connection.
+        kind => Err(kind.to_owned()),
+    })
 }
 
 /// The VRF that an interface is in.

@@ -6,6 +6,7 @@
 
 use crate::datagram::Datagram;
 use crate::transport_headers::{ACK, TransportHeaders};
+use crate::tun::FRAME_LEN;
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use bentpipe_core::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ const MOST: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Joined {
     bytes: Vec<u8>,
+    /// What stands in front of each.
+    frame: Option<[u8; FRAME_LEN]>,
     checksum: Checksum,
     /// When each was to leave, and its bytes.
     packets: Vec<(Instant, usize)>,
@@ -44,6 +47,7 @@ impl Joined {
     pub(crate) fn begin(&mut self, due: Instant, packet: &Datagram) {
         self.bytes.clear();
         self.bytes.extend_from_slice(&packet.bytes);
+        self.frame = packet.frame;
         self.checksum = packet.checksum;
         self.packets.clear();
         self.packets.push((due, packet.bytes.len()));
@@ -59,6 +63,7 @@ impl Joined {
         let headers = &open.headers;
         let fits = due <= *first + SPAN
             && packet.checksum == self.checksum
+            && packet.frame == self.frame
             && self.packets.len() < MOST
             && TransportHeaders::find(&packet.bytes, packet.checksum) == Some(*headers)
             && packet.bytes.len() - headers.payload <= open.size
@@ -82,6 +87,11 @@ impl Joined {
     /// When each packet was to leave, and its bytes. None if there is nothing to write.
     pub(crate) fn packets(&self) -> &[(Instant, usize)] {
         &self.packets
+    }
+
+    /// What stands in front of it.
+    pub(crate) fn frame(&self) -> Option<[u8; FRAME_LEN]> {
+        self.frame
     }
 
     /// What is to be written, once.

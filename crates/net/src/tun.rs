@@ -1,4 +1,5 @@
-//! A TUN device: whole IP packets to and from the kernel's routing (Linux `tuntap.rst`).
+//! A TUN device: whole IP packets to and from the kernel's routing (Linux `tuntap.rst`); or a TAP device, whose packets have
+//! Ethernet headers in front.
 //!
 //! The device is not persistent: it vanishes with its last descriptor, so with the process, and
 //! every route over it vanishes too.
@@ -20,8 +21,11 @@ use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// What a buffer for [`Tun::read`] must hold: the header and the longest IP packet.
-pub const MAX_READ: usize = VNET_HDR_LEN + 65_535;
+/// Bytes of an Ethernet header.
+pub const FRAME_LEN: usize = 14;
+
+/// What a buffer for [`Tun::read`] must hold: the headers and the longest IP packet.
+pub const MAX_READ: usize = VNET_HDR_LEN + FRAME_LEN + 65_535;
 
 /// Slices that one [`Tun::write`] takes: headers, and the longest payload in the chunks of a stream.
 pub const MAX_SLICES: usize = 2 + 65_535_usize.div_ceil(Chunks::SIZE);
@@ -86,6 +90,16 @@ pub struct Tun {
     file: File,
     name: String,
     offload: Offload,
+    kind: Kind,
+}
+
+/// What its packets begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// IP headers: TUN.
+    Packets,
+    /// Ethernet headers: TAP.
+    Frames,
 }
 
 impl Tun {
@@ -95,6 +109,18 @@ impl Tun {
     /// # Errors
     /// [`TunError`], also when an interface of that name exists.
     pub fn open(name: &str, offload: Offload) -> Result<Tun, TunError> {
+        Tun::open_kind(name, offload, Kind::Packets)
+    }
+
+    /// The same, of whole frames.
+    ///
+    /// # Errors
+    /// [`TunError`], also when an interface of that name exists.
+    pub fn open_frames(name: &str, offload: Offload) -> Result<Tun, TunError> {
+        Tun::open_kind(name, offload, Kind::Frames)
+    }
+
+    fn open_kind(name: &str, offload: Offload, kind: Kind) -> Result<Tun, TunError> {
         let bad =
             |byte: u8| byte == b'/' || byte == b':' || byte == 0 || byte.is_ascii_whitespace();
         if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.bytes().any(bad) {
@@ -116,8 +142,16 @@ impl Tun {
                 Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => TunError::NoDriver,
                 _ => error(source),
             })?;
-        ioctl::attach(&file, name, offload).map_err(|errno| error(errno.into()))?;
-        Ok(Tun { file, name: name.to_owned(), offload })
+        ioctl::attach(&file, name, offload, kind).map_err(|errno| error(errno.into()))?;
+        Ok(Tun { file, name: name.to_owned(), offload, kind })
+    }
+
+    /// How many bytes its packets have in front of their IP headers.
+    pub(crate) fn frame_len(&self) -> usize {
+        match self.kind {
+            Kind::Packets => 0,
+            Kind::Frames => FRAME_LEN,
+        }
     }
 
     /// The interface's name.
@@ -192,13 +226,19 @@ impl AsFd for Tun {
 
 /// The two ioctls that make a descriptor a TUN device.
 mod ioctl {
-    use super::{AsRawFd, Errno, File, Offload, libc};
+    use super::{AsRawFd, Errno, File, Kind, Offload, libc};
 
     /// Creates the interface `name`, which must not exist, and attaches `file` to it.
     #[allow(unsafe_code)]
-    pub(super) fn attach(file: &File, name: &str, offload: Offload) -> Result<(), Errno> {
+    pub(super) fn attach(
+        file: &File,
+        name: &str,
+        offload: Offload,
+        kind: Kind,
+    ) -> Result<(), Errno> {
         let vnet_hdr = if offload == Offload::None { 0 } else { libc::IFF_VNET_HDR };
-        let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL | vnet_hdr;
+        let kind = if kind == Kind::Frames { libc::IFF_TAP } else { libc::IFF_TUN };
+        let flags = kind | libc::IFF_NO_PI | libc::IFF_TUN_EXCL | vnet_hdr;
         // SAFETY: `ifreq` is a C structure of integers and unions of them; all zeros is a value.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         // One byte stays zero: the caller has checked the length.

@@ -110,6 +110,25 @@ impl VnetHdr {
         })
     }
 
+    /// The same for a packet in front of which `len` bytes more are taken along.
+    pub(crate) fn moved_by(self, len: usize) -> VnetHdr {
+        self.moved(|at| at.saturating_add(len as u16))
+    }
+
+    /// The same for a packet that loses so many bytes in front.
+    pub(crate) fn moved_back_by(self, len: usize) -> VnetHdr {
+        self.moved(|at| at.saturating_sub(len as u16))
+    }
+
+    fn moved(self, to: impl Fn(u16) -> u16) -> VnetHdr {
+        let checksum = match self.checksum {
+            Checksum::Needed { start, offset } => Checksum::Needed { start: to(start), offset },
+            other => other,
+        };
+        let hdr_len = if self.hdr_len == 0 { 0 } else { to(self.hdr_len) };
+        VnetHdr { checksum, hdr_len, ..self }
+    }
+
     /// The header's bytes.
     pub fn emit(&self) -> [u8; VNET_HDR_LEN] {
         let (flags, start, offset) = match self.checksum {

@@ -2,7 +2,7 @@
 //! who ask.
 
 use bentpipe_net::bump::TakingState;
-use bentpipe_net::divert::checks::Finding;
+use bentpipe_net::surroundings::Finding;
 use serde_json::{Value, json};
 
 /// Says when the gateway starts that nothing is split, if that is so.

@@ -18,16 +18,17 @@ use reload::LastReload;
 
 use crate::outputs::Outputs;
 use bentpipe_net::bpf::Attachment;
-use bentpipe_net::bump::{self, BumpConfig, BumpError, Monitor, Surroundings};
-use bentpipe_net::divert::Side;
+use bentpipe_net::bump::{self, BumpConfig, BumpError, Monitor};
 use bentpipe_net::gateway::LiveGateway;
 use bentpipe_net::instance::{Instance, InstanceError};
 use bentpipe_net::interface::{InterfaceError, check_forwarding, min_mtu};
+use bentpipe_net::older::remove_older_gateways;
 use bentpipe_net::poll::LoopError;
 use bentpipe_net::privileges::{self, PrivilegeError};
 use bentpipe_net::records::{RecordFile, RecordFileError};
 use bentpipe_net::serve::{ClientError, ServeError};
 use bentpipe_net::signals::{self, Signals};
+use bentpipe_net::surroundings::{Side, Surroundings};
 use bentpipe_net::tun::Offload;
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
 use bentpipe_scenario::gateway::Interface;
@@ -262,7 +263,7 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let mut config = file.config.clone();
     config.lan.mtu = min_mtu(&lan)?;
     config.satellite.mtu = min_mtu(&satellite)?;
-    for left in bump::remove_older_versions() {
+    for left in remove_older_gateways() {
         tracing::warn!("removed, as an older version had left it: {left}");
     }
     let (wire, table, tuns) = bump::set_up(&BumpConfig {

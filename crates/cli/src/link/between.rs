@@ -1,11 +1,14 @@
 //! `bentpipe link --between`: two interfaces of this host, or of a network namespace, or two namespaces.
 
 use super::{Arguments, Error, told};
-use bentpipe_net::divert::{Divert, DivertConfig, Side};
+use bentpipe_net::between::{Attachment, Between as Taken};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::netns_pair::{self, End};
+use bentpipe_net::older::remove_older_links;
 use bentpipe_net::signals::Signals;
 use bentpipe_net::steal::ProcessorTimes;
+use bentpipe_net::surroundings::{Side, Surroundings};
+use bentpipe_net::too_long::LengthLimit;
 use bentpipe_net::tun::Tun;
 use bentpipe_scenario::{LiveLink, Way};
 use std::io::{self, Write};
@@ -57,24 +60,28 @@ pub(super) fn run(
             if let Some(namespace) = namespace {
                 netns_pair::enter(&namespace)?;
             }
-            let side = |interface: &String, tun: &str| Side {
-                interfaces: vec![interface.clone()],
-                tun: tun.into(),
-            };
-            let mut config = DivertConfig::link([side(&a, "bp-link0"), side(&b, "bp-link1")]);
-            config.mtu = link.mtu.unwrap_or(config.mtu);
-            let (divert, tuns) = Divert::set_up(config)?;
-            told(divert.leftovers());
-            for finding in divert.findings() {
-                tracing::warn!("{finding}");
+            let ends = [a, b];
+            let sides = ends
+                .each_ref()
+                .map(|name| Side { interfaces: vec![name.clone()], tun: String::new() });
+            let (taken, tuns) = Taken::set_up(&ends, Attachment::of_this_kernel())?;
+            told(&remove_older_links());
+            for finding in Surroundings::of(sides).findings_of_a_link() {
+                tracing::warn!(
+                    "{}; run: {}",
+                    finding.cause(),
+                    finding.remedy().unwrap_or_default()
+                );
             }
-            let devices = Devices { tuns, exit: Exit::Same, ends: [a, b] };
-            carry(arguments, link, name, signals, devices, move || drop(divert))
+            let limit = link.mtu.map(|mtu| LengthLimit::between(&ends, mtu)).transpose()?;
+            let devices = Devices { tuns, exit: Exit::Same, ends, limit };
+            carry(arguments, link, name, signals, devices, move || drop(taken))
         }
         Between::Namespaces(ends) => {
             let tuns = netns_pair::open(&ends, link.mtu)?;
             let ends = ends.map(|End { namespace, interface }| format!("{namespace}:{interface}"));
-            carry(arguments, link, name, signals, Devices { tuns, exit: Exit::Other, ends }, || {})
+            let devices = Devices { tuns, exit: Exit::Other, ends, limit: None };
+            carry(arguments, link, name, signals, devices, || {})
         }
     }
 }
@@ -84,6 +91,7 @@ struct Devices {
     tuns: [Tun; 2],
     exit: Exit,
     ends: [String; 2],
+    limit: Option<LengthLimit>,
 }
 
 /// Carries packets until a signal comes; then `take_down`.
@@ -95,10 +103,11 @@ fn carry(
     devices: Devices,
     take_down: impl FnOnce(),
 ) -> Result<ExitCode, Error> {
-    let Devices { tuns, exit, ends: [a, b] } = devices;
+    let Devices { tuns, exit, ends: [a, b], limit } = devices;
     let recording = arguments.record.begin([&a, &b])?;
     let before = ProcessorTimes::now();
     let mut emulator = Emulator::new(tuns, exit, link);
+    limit.into_iter().for_each(|limit| emulator.limit_length(limit));
     recording.into_iter().for_each(|recording| emulator.record(recording));
     let names = [format!("{a} to {b}"), format!("{b} to {a}")];
     let _server =

@@ -1,7 +1,7 @@
 //! What goes wrong with `bentpipe link`.
 
 use crate::sim;
-use bentpipe_net::divert::DivertError;
+use bentpipe_net::between::BetweenError;
 use bentpipe_net::netns_command::NetnsCommandError;
 use bentpipe_net::poll::LoopError;
 use bentpipe_scenario::{ScenarioError, SettingsError};
@@ -77,7 +77,7 @@ pub(crate) enum Error {
     Scenario(#[from] ScenarioError),
     /// Setting up.
     #[error(transparent)]
-    Divert(#[from] DivertError),
+    Interfaces(#[from] BetweenError),
     /// Running the command.
     #[error(transparent)]
     NetnsCommand(#[from] NetnsCommandError),

@@ -62,6 +62,7 @@ pub(crate) enum Helper {
     SkbLoadBytes = 26,
     SkbChangeHead = 43,
     SkbGetXfrmState = 66,
+    CheckMtu = 163,
 }
 
 /// The second operand.

@@ -33,7 +33,7 @@ const PRIORITY: u32 = 1 << 16;
 const ALL_PROTOCOLS: u32 = (libc::ETH_P_ALL as u16).to_be() as u32;
 
 /// Of our filters within the priority: others take the first numbers.
-const HANDLE: u32 = 0xb9e5;
+const HANDLES: u32 = 0x39e5_0000;
 
 /// `struct nlmsghdr`, in bytes.
 const HEADER: usize = 16;
@@ -169,6 +169,7 @@ impl Drop for Discipline {
 #[derive(Debug)]
 pub(crate) struct Filter {
     hook: Hook,
+    handle: u32,
     discipline: Discipline,
 }
 
@@ -185,28 +186,37 @@ impl Filter {
             .attribute(BPF_FD, &program.as_fd().as_raw_fd().to_ne_bytes())
             .attribute(BPF_NAME, &text(name))
             .attribute(BPF_FLAGS, &ACT_DIRECT.to_ne_bytes());
-        ours(libc::RTM_NEWTFILTER, ACK | CREATE, device, hook)
+        let handle = handle(name);
+        ours(libc::RTM_NEWTFILTER, ACK | CREATE, device, hook, handle)
             .attribute(OPTIONS, &options.0)
             .exchange()?;
-        Ok(Filter { hook, discipline })
+        Ok(Filter { hook, handle, discipline })
     }
 
     /// Whether the device still has it.
     pub(super) fn stands(&self) -> bool {
-        ours(libc::RTM_GETTFILTER, ACK, self.discipline.device, self.hook).exchange().is_ok()
+        let Filter { hook, handle, discipline } = self;
+        ours(libc::RTM_GETTFILTER, ACK, discipline.device, *hook, *handle).exchange().is_ok()
     }
 }
 
+/// The number of the filter that a program of this name is: it takes the place of one of a predecessor, and of no other.
+fn handle(name: &str) -> u32 {
+    let sum = name.bytes().fold(0_u16, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    HANDLES | u32::from(sum)
+}
+
 /// A message about our filter.
-fn ours(kind: u16, flags: u16, device: u32, hook: Hook) -> Message {
+fn ours(kind: u16, flags: u16, device: u32, hook: Hook, handle: u32) -> Message {
     let info = PRIORITY | ALL_PROTOCOLS;
-    let message = Message::new(kind, flags, device, HANDLE, parent(hook), info);
+    let message = Message::new(kind, flags, device, handle, parent(hook), info);
     message.attribute(KIND, &text("bpf"))
 }
 
 impl Drop for Filter {
     fn drop(&mut self) {
         // If the device has gone, so have its filters.
-        ours(libc::RTM_DELTFILTER, ACK, self.discipline.device, self.hook).exchange().ok();
+        let Filter { hook, handle, discipline } = self;
+        ours(libc::RTM_DELTFILTER, ACK, discipline.device, *hook, *handle).exchange().ok();
     }
 }

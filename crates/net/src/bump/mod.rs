@@ -15,21 +15,17 @@ pub mod ends;
 mod monitor;
 mod naming;
 mod numbers;
-mod older;
 mod path;
 mod programs;
 pub mod repairs;
 mod state;
-mod surroundings;
 mod table;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub use monitor::Monitor;
-pub use older::remove_older_versions;
 pub use state::TakingState;
-pub use surroundings::Surroundings;
 pub use table::{PATIENCE, Table, Vouching};
 pub use wire::Wire;
 

@@ -3,9 +3,8 @@
 
 use super::repairs::{Repair, Repairs};
 use super::state::TakingState;
-use super::surroundings::{Presence, Surroundings};
 use super::wire::{Repaired, Wire};
-use crate::divert::checks::Finding;
+use crate::surroundings::{Finding, Presence, Surroundings};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{

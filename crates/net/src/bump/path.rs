@@ -3,8 +3,7 @@
 
 use crate::bpf::map::Plain;
 
-/// Bytes of an Ethernet header.
-pub(super) const L2: usize = 14;
+pub(super) use crate::tun::FRAME_LEN as L2;
 
 /// What the kernel's programs know of a connection's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

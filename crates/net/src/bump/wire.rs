@@ -2,7 +2,6 @@
 //! delete devices, set them down and make them again, so it is looked after.
 
 use super::naming::Way;
-use super::path::L2;
 use super::programs::{Links, give, take};
 use super::table::Table;
 use super::{BumpConfig, BumpError};
@@ -11,8 +10,8 @@ use crate::bpf::map::Map;
 use crate::bpf::program::Program;
 use crate::bpf::{Attachment, BpfError};
 use crate::command::run;
-use crate::interface::{link_type, vrf};
-use crate::tun::{Offload, Tun};
+use crate::interface::{L2, l2, vrf};
+use crate::tun::{FRAME_LEN, Offload, Tun};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::collections::BTreeSet;
@@ -278,11 +277,9 @@ fn address_of(device: &str) -> Option<[u8; 6]> {
 
 /// How many bytes a device's packets have in front of the IP header.
 fn header_of(device: &str) -> Result<usize, BumpError> {
-    match &*link_type(device)? {
-        "ether" => Ok(L2),
-        // TUN, WireGuard, PPP, tunnels.
-        "none" | "ppp" | "tunnel" | "tunnel6" | "ipip" | "sit" | "gre" | "gre6" | "rawip" => Ok(0),
-        // At an XFRM interface what was decrypted passes, as it would lose what its policy asks for: half of a connection.
-        kind => Err(BumpError::Kind { device: device.to_owned(), kind: kind.to_owned() }),
+    match l2(device)? {
+        Ok(L2::Ethernet) => Ok(FRAME_LEN),
+        Ok(L2::Nothing) => Ok(0),
+        Err(kind) => Err(BumpError::Kind { device: device.to_owned(), kind }),
     }
 }

@@ -1,16 +1,11 @@
-//! Hosts in network namespaces around one whose packets are diverted, and what stands in for a gateway.
+//! Hosts in network namespaces around one whose packets are taken.
 
-use bentpipe_net::divert::{Divert, DivertConfig, Side, checks::Finding};
-use bentpipe_net::tun::MAX_READ;
 use caps::{CapSet, Capability, has_cap};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns};
 use socket2::{Domain, Socket, Type};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -119,15 +114,6 @@ impl Network {
         })
     }
 
-    /// The same with a mark of the host's own (SO_MARK).
-    pub(crate) fn try_marked(
-        &self,
-        (host, mark): (&str, u32),
-        server: (&str, SocketAddr),
-    ) -> io::Result<()> {
-        self.exchange(host, server.1, server, 100_000, move |socket| socket.set_mark(mark))
-    }
-
     fn exchange(
         &self,
         host: &str,
@@ -216,13 +202,6 @@ impl Network {
             Some(self.run("m", "ip -br link | grep bp- || true")).filter(|left| !left.is_empty())
         });
     }
-
-    /// Nothing of ours is left in the middle host.
-    pub(crate) fn assert_clean(&self) {
-        assert_eq!(self.run("m", "nft list tables | grep bentpipe || true"), "");
-        assert_eq!(self.run("m", "(ip rule; ip -6 rule) | grep 'lookup 2520[01]' || true"), "");
-        self.await_end_of_devices();
-    }
 }
 
 impl Drop for Network {
@@ -249,53 +228,4 @@ pub(crate) fn within(what: &str, left: impl Fn() -> Option<String>) {
 pub(crate) fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split_whitespace()).status().unwrap();
     assert!(status.success(), "ip {arguments}");
-}
-
-pub(crate) fn sides() -> [Side; 2] {
-    [("g1", "bp-near"), ("g2", "bp-far")]
-        .map(|(interface, tun)| Side { interfaces: vec![interface.into()], tun: tun.into() })
-}
-
-/// A gateway that gives every packet back as it came, super-segments included.
-pub(crate) struct Reflector {
-    thread: JoinHandle<u64>,
-    stop: UnixStream,
-    pub findings: Vec<Finding>,
-}
-
-impl Reflector {
-    pub(crate) fn start(network: &Network) -> Reflector {
-        let (stop, stopped) = UnixStream::pair().unwrap();
-        let (ready, findings) = mpsc::channel();
-        let thread = network.on("m", move || {
-            let (divert, tuns) = Divert::set_up(DivertConfig::tcp(sides())).unwrap();
-            ready.send(divert.findings().to_vec()).unwrap();
-            let mut buffer = vec![0; MAX_READ];
-            let mut super_segments = 0;
-            loop {
-                let mut fds = [tuns[0].as_fd(), tuns[1].as_fd(), stopped.as_fd()]
-                    .map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-                poll(&mut fds, PollTimeout::NONE).unwrap();
-                if fds[2].any() == Some(true) {
-                    return super_segments;
-                }
-                for tun in &tuns {
-                    while let Some((header, packet)) = tun.read(&mut buffer).unwrap() {
-                        super_segments += u64::from(header.gso.is_some());
-                        // In three slices, as the gateway writes headers and payload.
-                        let (head, rest) = packet.split_at(40);
-                        let (middle, tail) = rest.split_at(rest.len() / 2);
-                        tun.write(&header, &[head, middle, tail]).unwrap();
-                    }
-                }
-            }
-        });
-        Reflector { thread, stop, findings: findings.recv().unwrap() }
-    }
-
-    /// Ends it and says how many super-segments it has carried.
-    pub(crate) fn stop(self) -> u64 {
-        drop(self.stop);
-        self.thread.join().unwrap()
-    }
 }

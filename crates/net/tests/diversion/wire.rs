@@ -1,8 +1,8 @@
 //! A bump in the wire: connections over the satellite are taken at its device, and routing, NAT, firewalls and marks of the host
 //! see nothing of it.
 
-use crate::beside::{failures, router};
 use crate::network::Network;
+use crate::router::{failures, router};
 use bentpipe_net::bpf::{Attachment, BpfError};
 use bentpipe_net::bump::{self, BumpConfig, BumpError, PATIENCE};
 use bentpipe_net::tun::{MAX_READ, Offload};
@@ -81,7 +81,7 @@ impl Reflector {
 }
 
 /// All that this kernel has.
-fn attachments() -> impl Iterator<Item = Attachment> {
+pub(crate) fn attachments() -> impl Iterator<Item = Attachment> {
     let newest = Attachment::of_this_kernel();
     let older = (newest != Attachment::Clsact).then_some(Attachment::Clsact);
     std::iter::once(newest).chain(older)
@@ -90,8 +90,7 @@ fn attachments() -> impl Iterator<Item = Attachment> {
 #[test]
 fn all_that_a_router_does_it_does_as_without_us() {
     let Some(network) = Network::new("wire") else { return };
-    // Its firewall knows nothing of our devices.
-    router(&network, "");
+    router(&network);
     assert_eq!(failures(&network), Vec::<String>::new(), "without us");
     for attachment in attachments() {
         let Some(reflector) = Reflector::start(&network, attachment, false) else { return };

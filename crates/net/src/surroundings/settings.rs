@@ -1,8 +1,7 @@
-//! Checks of kernel settings: forwarding, reverse path filters, MTUs.
+//! What the kernel is set to: forwarding, MTUs, how many connections it tracks.
 
-use super::finding::Finding;
 use super::links::list;
-use super::{DivertConfig, Selector};
+use super::{Finding, Side};
 use crate::command::run;
 use crate::interface::min_mtu;
 use std::fs;
@@ -16,8 +15,8 @@ pub(super) struct Settings {
     ipv6_forwarding: bool,
     /// Interfaces that do not forward IPv4.
     not_forwarding: Vec<String>,
-    /// By side: each interface with the `rp_filter` that the kernel applies.
-    rp_filters: [Vec<(String, u8)>; 2],
+    /// The interfaces.
+    interfaces: Vec<String>,
     /// The minimum MTU of each side, in bytes.
     mtus: Option<[u16; 2]>,
     /// Interfaces with a default route of IPv6 that a router advertises, and their `accept_ra`.
@@ -28,13 +27,11 @@ pub(super) struct Settings {
 
 impl Settings {
     /// As they are now. What cannot be read is taken for harmless.
-    pub(super) fn read(config: &DivertConfig) -> Settings {
+    pub(super) fn read(sides: &[Side; 2]) -> Settings {
         let number = |path: String| -> Option<u8> {
             fs::read_to_string(format!("/proc/sys/net/{path}")).ok()?.trim().parse().ok()
         };
-        let rp_filter = |name: &str| number(format!("ipv4/conf/{name}/rp_filter")).unwrap_or(0);
-        let all = rp_filter("all");
-        let sides = config.sides.each_ref();
+        let sides = sides.each_ref();
         let mtus = sides.map(|side| min_mtu(&side.interfaces).ok());
         let names = sides.into_iter().flat_map(|side| &side.interfaces);
         Settings {
@@ -43,16 +40,11 @@ impl Settings {
                 .unwrap_or_default(),
             ipv6_forwarding: number("ipv6/conf/all/forwarding".into()).is_none_or(|on| on != 0),
             not_forwarding: names
+                .clone()
                 .filter(|name| number(format!("ipv4/conf/{name}/forwarding")) == Some(0))
                 .cloned()
                 .collect(),
-            // The kernel takes the larger (Documentation/networking/ip-sysctl.rst).
-            rp_filters: sides.map(|side| {
-                side.interfaces
-                    .iter()
-                    .map(|name| (name.clone(), all.max(rp_filter(name))))
-                    .collect()
-            }),
+            interfaces: names.cloned().collect(),
             mtus: mtus[0].zip(mtus[1]).map(Into::into),
             advertised: advertised(
                 &run("ip", &["-j", "-6", "route", "show", "default"], "").unwrap_or_default(),
@@ -71,10 +63,9 @@ impl Settings {
     }
 
     /// What of it is in our way.
-    pub(super) fn inspect(&self, selector: Selector) -> Vec<Finding> {
+    pub(super) fn inspect(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let names = || self.rp_filters.iter().flatten().map(|(name, _)| name.as_str());
-        if !self.ipv6_forwarding && names().any(|name| self.has_ipv6(name)) {
+        if !self.ipv6_forwarding && self.interfaces.iter().any(|name| self.has_ipv6(name)) {
             let advertised = self.advertised.iter().filter(|(_, accepts)| *accepts == 1);
             let advertised = advertised.map(|(name, _)| name.clone()).collect();
             findings.push(Finding::Ipv6Forwarding { advertised });
@@ -93,15 +84,7 @@ impl Settings {
         }
         let not_forwarding = self.not_forwarding.iter().cloned();
         findings.extend(not_forwarding.map(|interface| Finding::Forwarding { interface }));
-        // Where a side has one interface, what comes in on it is also answered by it.
-        for side in self.rp_filters.iter().filter(|side| side.len() > 1) {
-            let strict = side.iter().filter(|(_, rp_filter)| *rp_filter == 1);
-            findings.extend(
-                strict.map(|(name, _)| Finding::StrictReversePath { interface: name.clone() }),
-            );
-        }
         if let Some([lan, satellite]) = self.mtus
-            && selector == Selector::Tcp
             && satellite < lan
         {
             findings.push(Finding::Mtu { lan, satellite });
@@ -154,13 +137,12 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
 00000000000000000000000000000001 01 80 10 80       lo
 ";
 
-    fn settings(lan: &[(&str, u8)], satellite: &[(&str, u8)]) -> Settings {
-        let side = |side: &[(&str, u8)]| side.iter().map(|&(n, rp)| (n.to_owned(), rp)).collect();
+    fn settings(interfaces: &[&str]) -> Settings {
         Settings {
             ipv6_addresses: ADDRESSES.into(),
             ipv6_forwarding: true,
             not_forwarding: Vec::new(),
-            rp_filters: [side(lan), side(satellite)],
+            interfaces: interfaces.iter().map(|&name| name.to_owned()).collect(),
             mtus: Some([1500, 1500]),
             advertised: Vec::new(),
             tracked: None,
@@ -170,11 +152,11 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
     #[test]
     fn ipv6_that_is_not_forwarded_is_found_where_there_is_ipv6() {
         let off = |settings| Settings { ipv6_forwarding: false, ..settings };
-        let found = off(settings(&[("eth0", 0)], &[("sat0", 0)])).inspect(Selector::Tcp);
+        let found = off(settings(&["eth0", "sat0"])).inspect();
         assert!(found[0].to_string().contains("net.ipv6.conf.all.forwarding=1"), "{found:?}");
-        let without = off(settings(&[("eth1", 0)], &[("sat0", 0)]));
-        assert_eq!(without.inspect(Selector::Tcp), [], "link-local addresses need no forwarding");
-        assert_eq!(settings(&[("eth0", 0)], &[("sat0", 0)]).inspect(Selector::Tcp), []);
+        let without = off(settings(&["eth1", "sat0"]));
+        assert_eq!(without.inspect(), [], "link-local addresses need no forwarding");
+        assert_eq!(settings(&["eth0", "sat0"]).inspect(), []);
     }
 
     #[test]
@@ -183,9 +165,9 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
             {"dst":"default","gateway":"fd00::1","dev":"eth0","protocol":"static"}]"#;
         assert_eq!(advertised(routes), ["sat0"]);
         let with = |forwarding, accepts| {
-            let settings = settings(&[("eth0", 0)], &[("sat0", 0)]);
+            let settings = settings(&["eth0", "sat0"]);
             let advertised = vec![("sat0".to_owned(), accepts)];
-            Settings { ipv6_forwarding: forwarding, advertised, ..settings }.inspect(Selector::Tcp)
+            Settings { ipv6_forwarding: forwarding, advertised, ..settings }.inspect()
         };
         let off = with(false, 1)[0].remedy().unwrap();
         assert_eq!(off, "sysctl -w net.ipv6.conf.sat0.accept_ra=2 net.ipv6.conf.all.forwarding=1");
@@ -198,35 +180,25 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
     #[test]
     fn a_table_of_tracked_connections_that_is_almost_full_is_found() {
         let with = |count| {
-            let settings = settings(&[("eth0", 0)], &[("sat0", 0)]);
-            Settings { tracked: Some([count, 1000]), ..settings }.inspect(Selector::Tcp)
+            let settings = settings(&["eth0", "sat0"]);
+            Settings { tracked: Some([count, 1000]), ..settings }.inspect()
         };
         assert_eq!(with(950), [Finding::ConntrackFull { max: 1000 }]);
         assert_eq!(with(800), []);
     }
 
     #[test]
-    fn a_strict_filter_is_found_where_answers_may_leave_elsewhere() {
-        let two = settings(&[("eth0", 1)], &[("sat0", 1), ("sat1", 2)]).inspect(Selector::Tcp);
-        assert_eq!(two, [Finding::StrictReversePath { interface: "sat0".into() }]);
-        assert!(two[0].to_string().contains("net.ipv4.conf.sat0.rp_filter=2"));
-        assert_eq!(settings(&[("eth0", 1)], &[("sat0", 1)]).inspect(Selector::Tcp), []);
-    }
-
-    #[test]
     fn an_interface_that_does_not_forward_is_found() {
         let not_forwarding = vec!["sat0".to_owned()];
-        let found =
-            Settings { not_forwarding, ..settings(&[], &[("sat0", 0)]) }.inspect(Selector::Tcp);
+        let found = Settings { not_forwarding, ..settings(&["sat0"]) }.inspect();
         assert!(found[0].to_string().contains("net.ipv4.conf.sat0.forwarding=1"), "{found:?}");
     }
 
     #[test]
     fn a_satellite_with_short_packets_is_found() {
-        let with = |mtus| Settings { mtus: Some(mtus), ..settings(&[("eth0", 0)], &[("sat0", 0)]) };
-        let found = with([1500, 1400]).inspect(Selector::Tcp);
+        let with = |mtus| Settings { mtus: Some(mtus), ..settings(&["eth0", "sat0"]) };
+        let found = with([1500, 1400]).inspect();
         assert_eq!(found, [Finding::Mtu { lan: 1500, satellite: 1400 }]);
-        assert_eq!(with([1500, 1400]).inspect(Selector::All), [], "an emulator cuts nothing");
-        assert_eq!(with([1500, 9000]).inspect(Selector::Tcp), []);
+        assert_eq!(with([1500, 9000]).inspect(), []);
     }
 }

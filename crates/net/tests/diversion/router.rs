@@ -1,8 +1,7 @@
-//! What has nothing to do with the satellite works as without us on a router with a stateful
-//! firewall and NAT: c – h1 – m – h2, and d on a third interface of m, in network namespaces.
+//! A router as they are, with a stateful firewall, NAT and policy routing: c – h1 – m – h2, and d on a third interface of m,
+//! in network namespaces. What it does it does with us as without us.
 
-use crate::network::{Network, Reflector};
-use bentpipe_net::divert::checks::Finding;
+use crate::network::Network;
 use std::net::SocketAddr;
 
 /// One connection, and whom it is to reach.
@@ -71,9 +70,8 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// A router as they are: stateful, masqueraded, with redirects, published ports and a backup link.
-/// Its forward chain has these rules of ours.
-pub(crate) fn router(network: &Network, ours: &str) {
+/// Stateful, masqueraded, with redirects, published ports and a backup link. It knows nothing of our devices.
+pub(crate) fn router(network: &Network) {
     network.add_third_interface();
     let firewall = "nft 'table inet fw {
            chain in { type filter hook input priority 0; policy drop;
@@ -86,7 +84,6 @@ pub(crate) fn router(network: &Network, ours: &str) {
            chain through { type filter hook forward priority 0; policy drop;
              ct state established,related accept
              ct state invalid counter drop
-             OURS
              iifname g1 oifname { g2, g3 } accept
              ct status dnat accept
            }
@@ -113,7 +110,7 @@ pub(crate) fn router(network: &Network, ours: &str) {
          ip rule add from 10.77.1.3 lookup 5 pref 1000
          ip rule add fwmark 0x200/0x3f00 lookup 5 pref 2000
          ip rule add fwmark 0x300/0x3f00 lookup 6 pref 2001";
-    network.run("m", &firewall.replace("OURS", ours));
+    network.run("m", firewall);
     // Behind the masquerade they need not know the way back.
     network
         .run("h2", "ip route del default; ip -6 route del default; ip addr add 10.77.8.8 dev lo");
@@ -131,73 +128,4 @@ pub(crate) fn failures(network: &Network) -> Vec<String> {
         }
     }
     failures
-}
-
-#[test]
-fn a_router_s_other_traffic_passes_as_without_us() {
-    let Some(network) = Network::new("beside") else { return };
-    router(&network, "iifname { bp-near, bp-far } accept; iifname g1 oifname bp-near accept");
-    assert_eq!(failures(&network), Vec::<String>::new(), "without us");
-    let reflector = Reflector::start(&network);
-    // Marks that choose the satellite for some are lost on the way through a gateway: said. (A gateway sleeps then.)
-    let names: Vec<&str> = reflector.findings.iter().map(Finding::name).collect();
-    assert_eq!(names, ["policy_routing"]);
-    assert_eq!(failures(&network), Vec::<String>::new(), "with us");
-    let crossed = network.run("m", "cat /sys/class/net/bp-near/statistics/tx_packets");
-    assert!(crossed.trim().parse::<u64>().unwrap() > 100, "{crossed}");
-    reflector.stop();
-    network.assert_clean();
-}
-
-#[test]
-fn foreign_marks_are_neither_taken_nor_changed() {
-    let Some(network) = Network::new("marks") else { return };
-    let reflector = Reflector::start(&network);
-    let [v4, v6] = ["10.77.2.2:7001", "[fd77:2::2]:7001"].map(|it| it.parse().unwrap());
-    for mark in [0x1000_0000, 0x2000_0000, 0x6d6f_6c65] {
-        for address in [v4, v6] {
-            network.try_marked(("m", mark), ("h2", address)).unwrap();
-        }
-    }
-    // Another's bits are not touched, and those that are not ours do not keep a packet from us.
-    network.run(
-        "m",
-        "nft 'table inet other {
-           chain pre { type filter hook prerouting priority -150; iifname g1 meta mark set 0x30000400; }
-           chain seen { type filter hook postrouting priority 0; iifname g1 meta mark != 0x30000400 counter; }
-         }'",
-    );
-    // Of TCP alone: now and then the kernel itself says something on each device.
-    network.run(
-        "m",
-        "nft 'table inet crossed {
-           chain out { type filter hook postrouting priority 0; oifname bp-near meta l4proto tcp counter; }
-         }'",
-    );
-    let crossed = || {
-        let counter = network.run("m", "nft list chain inet crossed out");
-        let packets = counter.split_once("packets ").expect("a counter").1;
-        packets.split(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a number")
-    };
-    let before = crossed();
-    network.transfer("10.77.2.2", 100_000);
-    assert_eq!(crossed(), before, "a foreign mark");
-    network.run("m", "nft flush chain inet other pre; nft add rule inet other pre iifname g1 meta mark set 0x400");
-    network.run("m", "nft flush chain inet other seen; nft add rule inet other seen iifname g1 meta mark != 0x400 counter");
-    network.transfer("10.77.2.2", 100_000);
-    assert_ne!(crossed(), before, "a mark beside ours");
-    let changed = network.run("m", "nft list chain inet other seen");
-    assert!(changed.contains("packets 0 "), "{changed}");
-    // Nor does anybody clear ours.
-    network.run(
-        "m",
-        "nft flush chain inet other seen; nft flush chain inet other pre
-                      nft 'add chain inet other late { type filter hook prerouting priority 0; }
-                           add rule inet other late meta mark set meta mark and 0x00ffffff'",
-    );
-    let before = crossed();
-    network.transfer("10.77.2.2", 100_000);
-    assert_ne!(crossed(), before, "somebody clears marks");
-    reflector.stop();
-    network.assert_clean();
 }

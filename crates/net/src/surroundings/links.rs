@@ -3,11 +3,8 @@
 //!
 //! Asked of `ip`, as `/sys` may show another network namespace's.
 
-use super::DivertConfig;
-use super::finding::Finding;
-use super::firewall::Network;
-use super::firewall::blame::Sides;
-use crate::command::{CommandError, run};
+use super::{Finding, Side};
+use crate::command::run;
 use serde_json::Value;
 use std::fs;
 
@@ -59,51 +56,22 @@ impl Links {
     }
 
     /// What of it keeps packets from coming to us.
-    pub(super) fn inspect(&self, config: &DivertConfig) -> Vec<Finding> {
+    pub(super) fn inspect(&self, sides: &[Side; 2]) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for side in &config.sides {
+        for side in sides {
             for name in &side.interfaces {
                 if let Some((master, kind)) = self.master(name)
                     && kind != "vrf"
                 {
                     let (interface, master, kind) = (name.clone(), master.into(), kind.into());
                     findings.push(Finding::Port { interface, master, kind });
-                } else if let Some((upper, kind)) = self.upper(name, config) {
+                } else if let Some((upper, kind)) = self.upper(name, sides) {
                     let interface = name.clone();
                     findings.push(Finding::Below { interface, upper, kind });
                 }
             }
-            let vrfs: Vec<_> = side.interfaces.iter().map(|name| self.vrf(name)).collect();
-            if vrfs.windows(2).any(|pair| pair[0] != pair[1]) {
-                findings.push(Finding::Vrfs { interfaces: side.interfaces.clone() });
-            }
         }
         findings
-    }
-
-    /// What a firewall's judge needs to know.
-    pub(super) fn sides(&self, config: &DivertConfig) -> Sides {
-        let vrfs = self.vrfs(config);
-        let mut number = 0;
-        let networks = config.sides.each_ref().map(|side| {
-            let vrf = vrfs[number].is_some();
-            number += 1;
-            // The routes of a VRF are in another table.
-            if vrf { None } else { self.networks(&side.interfaces) }
-        });
-        Sides { networks, vrfs }
-    }
-
-    /// By side: the VRF that its first interface is in.
-    pub(super) fn vrfs(&self, config: &DivertConfig) -> [Option<String>; 2] {
-        config.sides.each_ref().map(|side| {
-            let first = side.interfaces.first()?;
-            self.vrf(first).map(str::to_owned)
-        })
-    }
-
-    fn vrf(&self, name: &str) -> Option<&str> {
-        self.master(name).filter(|(_, kind)| *kind == "vrf").map(|(master, _)| master)
     }
 
     fn link(&self, name: &str) -> Option<&Value> {
@@ -118,12 +86,9 @@ impl Links {
     }
 
     /// The interface by which routes go that seem to go by `name`.
-    fn upper(&self, name: &str, config: &DivertConfig) -> Option<(String, String)> {
+    fn upper(&self, name: &str, sides: &[Side; 2]) -> Option<(String, String)> {
         let is_ours = |link: &str| {
-            config
-                .sides
-                .iter()
-                .any(|side| side.tun == link || side.interfaces.iter().any(|it| it == link))
+            sides.iter().any(|side| side.tun == link || side.interfaces.iter().any(|it| it == link))
         };
         let has_routes = |link: &str| self.routes.iter().any(|route| is_over(route, link));
         let over_pppoe =
@@ -144,13 +109,6 @@ impl Links {
             (instead || through).then(|| (upper.to_owned(), kind.to_owned()))
         })
     }
-
-    /// Networks to which routes lead over the interfaces; none if one is everything.
-    fn networks(&self, interfaces: &[String]) -> Option<Vec<Network>> {
-        let routes = self.routes.iter();
-        let here = routes.filter(|route| interfaces.iter().any(|name| is_over(route, name)));
-        here.map(|route| Network::parse(route["dst"].as_str()?)).collect()
-    }
 }
 
 /// Whether a route leads over an interface, by one of its next hops at least.
@@ -166,39 +124,17 @@ pub(super) fn list(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-impl DivertConfig {
-    /// Puts our devices into the VRFs of their sides, so that what we write is routed as what comes
-    /// from the sides. Before there are routes over a device: it is set down and up again.
-    pub(super) fn join_vrfs(&self) -> Result<(), CommandError> {
-        let links = Links::read();
-        for (side, vrf) in self.sides.iter().zip(links.vrfs(self)) {
-            let now = links.vrf(&side.tun);
-            match vrf {
-                Some(vrf) if now != Some(vrf.as_str()) => {
-                    run("ip", &["link", "set", "dev", &side.tun, "master", &vrf], "")?;
-                }
-                None if now.is_some() => {
-                    run("ip", &["link", "set", "dev", &side.tun, "nomaster"], "")?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Side;
     use super::*;
     use serde_json::json;
 
-    fn config(lan: &[&str], satellite: &[&str]) -> DivertConfig {
+    fn sides(lan: &[&str], satellite: &[&str]) -> [Side; 2] {
         let side = |interfaces: &[&str], tun: &str| Side {
             interfaces: interfaces.iter().map(|&name| name.into()).collect(),
             tun: tun.into(),
         };
-        DivertConfig::tcp([side(lan, "bp-lan"), side(satellite, "bp-sat")])
+        [side(lan, "bp-lan"), side(satellite, "bp-sat")]
     }
 
     fn link(name: &str, kind: &str) -> Value {
@@ -221,7 +157,7 @@ mod tests {
     fn a_port_is_told_with_its_master() {
         let ports = vec![port("eth1", "br-lan", "bridge"), port("eth2", "bond0", "bond")];
         let routes = vec![route("10.1.0.0/24", "br-lan"), route("default", "sat")];
-        let found = links(ports, routes, "sat").inspect(&config(&["eth1", "eth2"], &["sat"]));
+        let found = links(ports, routes, "sat").inspect(&sides(&["eth1", "eth2"], &["sat"]));
         let text: Vec<String> = found.iter().map(Finding::to_string).collect();
         assert_eq!(
             text[0],
@@ -236,8 +172,8 @@ mod tests {
     fn an_interface_below_the_one_with_the_routes_is_told() {
         let vlan =
             json!({ "ifname": "sat.10", "link": "sat", "linkinfo": { "info_kind": "vlan" } });
-        let config = config(&["lan"], &["sat"]);
-        let of = |routes| links(vec![vlan.clone()], routes, "sat.10").inspect(&config);
+        let sides = sides(&["lan"], &["sat"]);
+        let of = |routes| links(vec![vlan.clone()], routes, "sat.10").inspect(&sides);
         let found = of(vec![route("default", "sat.10")]);
         assert!(
             matches!(&found[..], [Finding::Below { upper, .. }] if upper == "sat.10"),
@@ -249,7 +185,7 @@ mod tests {
         // As wg-quick leaves it: the main table's default is the tunnel's own way.
         let tunnel = |default| {
             let routes = vec![route("default", "sat"), route("10.2.0.0/24", "sat")];
-            links(vec![link("wg0", "wireguard")], routes, default).inspect(&config)
+            links(vec![link("wg0", "wireguard")], routes, default).inspect(&sides)
         };
         assert!(matches!(&tunnel("wg0")[..], [Finding::Below { .. }]));
         assert_eq!(tunnel("sat"), []);
@@ -259,39 +195,8 @@ mod tests {
             pppoe: session.into(),
             ..links(vec![link("ppp0", "ppp")], vec![route("default", "ppp0")], "ppp0")
         };
-        assert!(matches!(&ppp.inspect(&config)[..], [Finding::Below { .. }]));
+        assert!(matches!(&ppp.inspect(&sides)[..], [Finding::Below { .. }]));
         let veth = json!({ "ifname": "other", "link": "sat", "linkinfo": { "info_kind": "veth" } });
-        assert_eq!(
-            links(vec![veth], vec![route("default", "other")], "other").inspect(&config),
-            []
-        );
-    }
-
-    #[test]
-    fn a_side_is_in_one_vrf() {
-        let ports =
-            || vec![port("lan", "red", "vrf"), port("lan2", "blue", "vrf"), link("sat", "veth")];
-        let one = links(ports(), vec![], "sat");
-        assert_eq!(one.inspect(&config(&["lan"], &["sat"])), []);
-        assert_eq!(one.vrfs(&config(&["lan"], &["sat"])), [Some("red".into()), None]);
-        let found = one.inspect(&config(&["lan", "lan2"], &["sat"]));
-        assert!(matches!(&found[..], [Finding::Vrfs { .. }]), "{found:?}");
-    }
-
-    #[test]
-    fn networks_of_a_side_are_those_of_its_routes() {
-        let routes = vec![
-            route("10.1.0.0/24", "lan"),
-            route("fd00:1::/64", "lan"),
-            route("fe80::/64", "lan"),
-            json!({ "dst": "10.3.0.0/16", "nexthops": [{ "dev": "lan" }, { "dev": "lan9" }] }),
-            route("default", "sat"),
-        ];
-        let sides = links(vec![], routes, "sat").sides(&config(&["lan"], &["sat"]));
-        let [near, far] = sides.networks;
-        let near: Vec<String> =
-            near.unwrap().iter().map(|it| format!("{}/{}", it.address, it.length)).collect();
-        assert_eq!(near, ["10.1.0.0/24", "fd00:1::/64", "10.3.0.0/16"]);
-        assert_eq!(far, None, "everything");
+        assert_eq!(links(vec![veth], vec![route("default", "other")], "other").inspect(&sides), []);
     }
 }

@@ -1,0 +1,226 @@
+//! An emulated link between two interfaces of this host: what it forwards from one to the other is taken where it is about to
+//! leave, behind routing, NAT and firewall, and leaves there when we have written it.
+//!
+//! ```text
+//!  a ─▶ routing, NAT, firewall ─▶ egress of b: take ─▶ tap0 ─read▶ we ─write▶ tap0 ─▶ give ─▶ b ─▶
+//!  ◀─ a ◀─ give ◀─ tap1 ◀write─ we ◀read─ tap1 ◀─ take :egress of a ◀─ routing, NAT, firewall ◀─ b
+//! ```
+//!
+//! Packets to this host, from it, and to or from other interfaces are left alone, and so are bridges' other frames. Devices of ours
+//! have the frames that the interface has: a packet keeps its own Ethernet header however long it is inside.
+
+mod programs;
+
+pub use crate::bpf::Attachment;
+
+use crate::bpf::BpfError;
+use crate::bpf::attach::{Attached, Hook};
+use crate::bpf::program::Program;
+use crate::command::{CommandError, run};
+use crate::instance::{Instance, InstanceError};
+use crate::interface::{InterfaceError, L2, check_forwarding, l2, vrf};
+use crate::tun::{Offload, Tun, TunError};
+use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// At most one link between interfaces in a network namespace.
+const SERVICE: &str = "bentpipe link";
+/// Our devices: for what comes in by the first interface, and by the second.
+const DEVICES: [&str; 2] = ["bp-link0", "bp-link1"];
+/// The longest packet, so that the devices are not why one is refused.
+const MTU: usize = 65_535;
+/// Packets that wait in a device for us.
+const WAITING: u32 = 5000;
+/// From one look at the interfaces to the next: others delete them, and make them again.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Why there is no such link. Nothing is left set up then.
+#[derive(Debug, thiserror::Error)]
+pub enum BetweenError {
+    /// An interface does not exist, or does not forward.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// Both are one.
+    #[error("interface {0} is named twice")]
+    Twice(String),
+    /// There is one of us already.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// A device of ours.
+    #[error(transparent)]
+    Tun(#[from] TunError),
+    /// `ip`.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A program.
+    #[error(transparent)]
+    Bpf(#[from] BpfError),
+    /// An interface's packets have a header of another kind.
+    #[error("{device} is of a kind ({kind}) on which packets cannot be taken")]
+    Kind {
+        /// Its name.
+        device: String,
+        /// What kind.
+        kind: String,
+    },
+    /// A thread.
+    #[error("cannot look after the interfaces: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// Packets are taken for as long as this lives. When it goes, however it does, they pass as without it.
+#[derive(Debug)]
+pub struct Between {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    _instance: Instance,
+}
+
+impl Between {
+    /// Takes what this host forwards between the two interfaces, with programs `attachment`. What comes in by the first one is read
+    /// from the first device, and is written to the same.
+    ///
+    /// # Errors
+    /// [`BetweenError`]; nothing is left set up.
+    pub fn set_up(
+        interfaces: &[String; 2],
+        attachment: Attachment,
+    ) -> Result<(Between, [Tun; 2]), BetweenError> {
+        let [one, other] = interfaces;
+        if one == other {
+            return Err(BetweenError::Twice(one.clone()));
+        }
+        check_forwarding(interfaces)?;
+        let instance = Instance::lock(SERVICE)?;
+        let (first, there) = Direction::new(0, [one, other], attachment)?;
+        let (second, back) = Direction::new(1, [other, one], attachment)?;
+        let (stop, stopped) = channel();
+        let mut directions = [first, second];
+        let thread = thread::Builder::new().name("link-interfaces".into()).spawn(move || {
+            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                directions.iter_mut().for_each(Direction::look_after);
+            }
+        })?;
+        Ok((Between { stop: Some(stop), thread: Some(thread), _instance: instance }, [there, back]))
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What goes from one interface to the other.
+#[derive(Debug)]
+struct Direction {
+    from: String,
+    to: String,
+    device: &'static str,
+    attachment: Attachment,
+    /// The numbers by which packets are told that have come in, and that of the interface by which they leave.
+    numbers: Option<Numbers>,
+    attached: Vec<Attached>,
+    /// What could not be set right, which is said once.
+    failed: Option<String>,
+}
+
+type Numbers = (Vec<u32>, u32);
+
+impl Direction {
+    fn new(
+        number: usize,
+        [from, to]: [&String; 2],
+        attachment: Attachment,
+    ) -> Result<(Direction, Tun), BetweenError> {
+        let (device, offload) = (DEVICES[number], Offload::TcpAndUdp);
+        let tun = match l2(to)? {
+            Ok(L2::Ethernet) => Tun::open_frames(device, offload)?,
+            Ok(L2::Nothing) => Tun::open(device, offload)?,
+            Err(kind) => return Err(BetweenError::Kind { device: to.clone(), kind }),
+        };
+        // Without addresses the host says next to nothing there, and `keep` lets nothing of that through.
+        let mtu = MTU - tun.frame_len();
+        let up = format!(
+            "link set {device} addrgenmode none\nlink set {device} mtu {mtu} txqueuelen {WAITING} up\n"
+        );
+        run("ip", &["-batch", "-"], &up)?;
+        let (from, to) = (from.clone(), to.clone());
+        let (attached, failed) = (Vec::new(), None);
+        let mut direction =
+            Direction { from, to, device, attachment, numbers: None, attached, failed };
+        let numbers = direction.numbers_now().map_err(|errno| direction.refused(errno))?;
+        direction.attach(&numbers)?;
+        direction.numbers = Some(numbers);
+        Ok((direction, tun))
+    }
+
+    fn refused(&self, errno: Errno) -> BetweenError {
+        BpfError::attach(&self.to, errno).into()
+    }
+
+    /// What comes in by an interface of a VRF has come in by that to the kernel.
+    fn numbers_now(&self) -> Result<Numbers, Errno> {
+        let vrf = vrf(&self.from).ok().flatten();
+        let from = [Some(&self.from), vrf.as_ref()].into_iter().flatten();
+        let from = from.map(|name| if_nametoindex(name.as_str())).collect::<Result<_, _>>()?;
+        Ok((from, if_nametoindex(self.to.as_str())?))
+    }
+
+    fn attach(&mut self, (from, to): &Numbers) -> Result<(), BetweenError> {
+        self.attached.clear();
+        let device = if_nametoindex(self.device).map_err(|errno| self.refused(errno))?;
+        let attach = |name, program, at: &str, hook| -> Result<Attached, BpfError> {
+            Attached::new(&Program::load(name, program)?, self.attachment, at, hook)
+        };
+        let (keep, give) = (programs::keep(), programs::give(*to));
+        let take = |asks| {
+            let program = programs::take(from, device, asks);
+            attach("bentpipe_link_take", program, &self.to, Hook::Egress)
+        };
+        // A kernel before 5.12 cannot tell whether our device is still there.
+        let take = take(true).or_else(|_| take(false));
+        let attached = vec![
+            // First what takes, so that it goes first as well.
+            take?,
+            attach("bentpipe_link_give", give, self.device, Hook::Ingress)?,
+            attach("bentpipe_link_keep", keep, self.device, Hook::Egress)?,
+        ];
+        self.attached = attached;
+        Ok(())
+    }
+
+    /// Sets right what others have changed.
+    fn look_after(&mut self) {
+        // One that is not there carries nothing.
+        let Ok(numbers) = self.numbers_now() else { return };
+        let stands = self.attached.iter().all(Attached::stands) && !self.attached.is_empty();
+        if stands && self.numbers.as_ref() == Some(&numbers) {
+            return;
+        }
+        match self.attach(&numbers) {
+            Ok(()) => {
+                tracing::warn!(
+                    "{} or {} was changed by somebody, and packets between them went by: they cross the link again",
+                    self.from,
+                    self.to
+                );
+                (self.numbers, self.failed) = (Some(numbers), None);
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if self.failed.as_ref() != Some(&error) {
+                    tracing::error!("packets to {} do not cross the link: {error}", self.to);
+                }
+                self.failed = Some(error);
+            }
+        }
+    }
+}
