@@ -167,3 +167,25 @@ fn an_interface_that_is_made_again_is_one_of_the_link() {
     });
     link.stop();
 }
+
+/// Its ends may be ports of a bridge, whose other frames pass.
+#[test]
+fn ports_of_a_bridge_are_ends() {
+    let Some(network) = Network::new("lnkbr") else { return };
+    network.run(
+        "m",
+        "ip link add br0 type bridge; ip link set br0 up; ip link set g1 master br0; ip link set g2 master br0",
+    );
+    for (host, number) in [("h1", 1), ("h2", 2)] {
+        network.run(host, &format!("ip addr add 10.99.0.{number}/24 dev e"));
+    }
+    let config = LinkConfig { delay: Duration::from_millis(200).into(), ..LinkConfig::IDEAL };
+    let kind = Attachment::of_this_kernel();
+    let Some(link) = Link::start(&network, kind, config, None) else { return };
+    network.meet_neighbours("10.99.0.2");
+    let text = network.run("h1", "ping -c3 -i0.2 -w120 10.99.0.2");
+    let time = text.split("time=").nth(1).and_then(|it| it.split(' ').next()?.parse().ok());
+    assert!(time.is_some_and(|time: f64| time >= 399.0), "{text}");
+    network.transfer("10.99.0.2", 300_000);
+    assert!(link.stop().directions[1].delivered.packets > 100);
+}

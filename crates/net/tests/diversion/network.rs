@@ -93,8 +93,10 @@ impl Network {
         ip(&format!("-n {h1} link set g4 mtu 1300"));
         ip(&format!("-n {h1} addr add 10.77.1.3/24 dev e"));
         ip(&format!("-n {d} addr add 10.77.9.9 dev lo"));
-        ip(&format!("-n {c} route add default via 10.77.4.1"));
-        ip(&format!("-n {c} -6 route add default via fd77:4::1"));
+        // As if it lay behind another router: its host takes long segments, and sends none.
+        ip(&format!("-n {c} link set e mtu 1300"));
+        ip(&format!("-n {c} route add default via 10.77.4.1 advmss 1460"));
+        ip(&format!("-n {c} -6 route add default via fd77:4::1 advmss 1440"));
         ip(&format!("-n {m} route add 10.77.4.0/24 via 10.77.1.2"));
         ip(&format!("-n {m} -6 route add fd77:4::/64 via fd77:1::2"));
         self.run("h1", "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1");
