@@ -142,3 +142,50 @@ fn a_retransmission_leaves_twice_where_losses_are_the_links() {
     off.satellite.set("spare-copies", "off").expect("it is a key");
     assert_eq!(copies(off, false), 1);
 }
+
+/// A host that is down has its connections send again and again, a segment each: that fills no link. Fault seed 123231653.
+#[test]
+fn who_does_not_answer_keeps_nobody_from_the_link() {
+    const DEAF: u16 = 40;
+    const HEARD: u16 = 5000;
+    let mut config = known();
+    config.satellite.rate = Some(Rate::from_bits_per_sec(800_000));
+    let mut table = Table::new(config);
+    let client = TcpOptions { sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
+    table.options = client.clone();
+    let mut announced = client.clone();
+    assert!(Announcement::default().put(ToldLink::default(), &mut announced));
+    let at = |port: u16, from: Side, tcp: TcpHeader| match from {
+        Side::Lan => TcpHeader { src_port: port, ..tcp },
+        Side::Satellite => TcpHeader { dst_port: port, ..tcp },
+    };
+    let say = |table: &mut Table, port: u16, from: Side, [seq, ack]: [u64; 2], payload: &[u8]| {
+        let tcp = table.stamp(Table::segment(from, seq, ack, Flags::ACK), 600);
+        table.send(from, at(port, from, tcp), payload)
+    };
+    for port in (1..=DEAF).chain([HEARD]) {
+        let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+        let syn = TcpHeader { options: client.clone(), ..at(port, Side::Lan, syn) };
+        table.send(Side::Lan, syn, b"");
+        let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        let synack = TcpHeader { options: announced.clone(), ..at(port, Side::Satellite, synack) };
+        table.send(Side::Satellite, synack, b"");
+        say(&mut table, port, Side::Lan, [1, 1], b"");
+    }
+    // Ten kilobytes are the product.
+    say(&mut table, HEARD, Side::Lan, [1, 1], &[1; 1000]);
+    table.wait(Duration::from_millis(100));
+    say(&mut table, HEARD, Side::Satellite, [1, 1001], b"");
+    for port in 1..=DEAF {
+        say(&mut table, port, Side::Lan, [1, 1], &[1; 1000]);
+    }
+    let leaves =
+        |sent: &[Transmit]| sent.iter().any(|it| it.tcp.src_port == HEARD && it.payload_len() > 0);
+    table.wait(Duration::from_secs(20));
+    for round in 0..5 {
+        let mut sent = say(&mut table, HEARD, Side::Lan, [1001 + 100 * round, 1], &[1; 100]);
+        sent.extend(table.wait(Duration::from_millis(900)));
+        assert!(leaves(&sent), "{round}");
+        say(&mut table, HEARD, Side::Satellite, [1, 1101 + 100 * round], b"");
+    }
+}
