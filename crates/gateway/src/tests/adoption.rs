@@ -178,14 +178,28 @@ fn a_forged_segment_is_not_copied() {
     let held = table.gateway.held();
     let wrong_ack = Table::segment(Side::Lan, 4001, 1 << 28, Flags::ACK);
     let far_away = Table::segment(Side::Lan, 1 << 28, 1, Flags::ACK);
-    let stamped = TcpHeader { options: Table::stamped(), ..data(4001) };
-    for forged in [wrong_ack, far_away, stamped] {
+    for forged in [wrong_ack, far_away] {
         table.forwards(Side::Lan, &forged, &[9; 1000]);
     }
     assert_eq!(table.gateway.held(), held);
     let (_, sent) = table.offer(Side::Satellite, &ack(3001), b"");
     let answer = sent.iter().find(|sent| sent.to == Side::Lan).expect("an acknowledgment");
     assert_eq!((table.adopted(), answer.tcp.ack), ((1, 1, 1), CLIENT_ISN + 4001));
+}
+
+/// RFC 7323, 3.2: its receiver takes it, and hears of the window (fault seed 123088106).
+#[test]
+fn timestamps_that_were_not_agreed_on_mean_nothing() {
+    let mut table = Table::copied();
+    let held = table.gateway.held();
+    let options = TcpOptions { mss: None, ..Table::stamped() };
+    let stamped = TcpHeader { options, window: 61_000, ..data(4001) };
+    table.forwards(Side::Lan, &stamped, &[9; 1000]);
+    assert!(table.gateway.held() > held);
+    let (_, sent) = table.offer(Side::Satellite, &ack(3001), b"");
+    let to = |side| sent.iter().find(|sent| sent.to == side).expect("one").tcp.clone();
+    assert_eq!((table.adopted(), to(Side::Lan).ack), ((1, 1, 1), CLIENT_ISN + 5001));
+    assert_eq!(to(Side::Satellite).window, 61_000);
 }
 
 /// Fault seed 97427243: a window that somebody else has opened, on another path, lets the client go on. The server has
