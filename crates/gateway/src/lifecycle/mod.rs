@@ -43,6 +43,7 @@ pub(crate) use port_reuse::OnSyn;
 pub(crate) use release::Released;
 pub(crate) use time_wait::TimeWait;
 
+use crate::Side;
 use crate::config::Config;
 use crate::handshake::{Added, Completed, Relay, SpoofedSynAck};
 use crate::leg::{Leg, PerLeg};
@@ -133,12 +134,23 @@ impl<B: Buffer> SplicedFlow<B> {
         self.closing.may_receive()
     }
 
-    /// Lets expire what is due.
-    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config, allowance: Allowance) {
+    /// Lets expire what is due. The hosts are on these `sides`.
+    pub(crate) fn on_timer(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        sides: PerLeg<Side>,
+        allowance: Allowance,
+    ) {
         for leg in Leg::BOTH {
             if self.is_open() && self.may_send(leg) {
+                let unanswered = self.splice.tcb(leg).sender.unanswered();
                 self.splice.tcb_mut(leg).on_timer(now);
                 self.suspect_silence(now, leg);
+                let timed_out = self.splice.tcb(leg).sender.unanswered() > unanswered;
+                if timed_out && sides[leg] == Side::Satellite {
+                    self.ask_for_its_way(now, leg.other());
+                }
                 if self.splice.tcb(leg).sender.probes_closed_window() {
                     self.tuners[leg.other()].hold(now);
                 }

@@ -15,6 +15,9 @@ use bentpipe_core::wire::{IpHeader, TcpHeader};
 /// How long nothing must have come from the peer gateway before it is believed to be gone.
 const PEER_SILENCE: Duration = Duration::from_secs(3);
 
+/// Where a host's packet has gone so lately, its next one goes, too.
+const JUST_NOW: Duration = Duration::from_millis(100);
+
 impl<B: Buffer> SplicedFlow<B> {
     /// Whether nothing has come from either host for `idle`.
     pub(crate) fn is_silent(&self, now: Instant, idle: Duration) -> bool {
@@ -109,6 +112,18 @@ impl<B: Buffer> SplicedFlow<B> {
         let sender = &self.splice.tcb(leg).sender;
         if is_suspect(sender) && self.blind.is_none() {
             self.blind = Some(BlindSend::on_suspicion(now, leg, sender));
+        }
+    }
+
+    /// What goes over the satellite in the name of the host of `leg` is not answered. It is asked for a packet, unless one has just
+    /// come: what we send leaves as its last one did, which may be by an interface or a router that carries nothing any more.
+    /// One that has closed resets, which cuts nothing off what is owed; but it is asked only when no answer has come for long.
+    pub(super) fn ask_for_its_way(&mut self, now: Instant, leg: Leg) {
+        let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
+        let quiet = here.sender.is_done() && self.may_send(leg) && !self.is_unconfirmed();
+        let asked = is_unheard(&there.sender) || !here.receiver.fin_received();
+        if quiet && asked && self.keep_alive.heard(leg) + JUST_NOW <= now {
+            self.keep_alive.want_answer(now, leg);
         }
     }
 

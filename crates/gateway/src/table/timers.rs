@@ -77,7 +77,7 @@ impl<B: Buffer> Gateway<B> {
         let ends = self.flows[id].ends();
         let left = self.with_flow(id, |flow, context| {
             let config = context.config;
-            flow.on_timer(now, config, context.allowance);
+            flow.on_timer(now, config, context.sides, context.allowance);
             let silent = flow.is_silent(now, config.idle_timeout);
             let released = silent && flow.is_open() && flow.is_clean();
             if released {

@@ -75,3 +75,30 @@ fn what_is_owed_behind_a_fin_outlives_its_sender() {
     assert!(all.iter().any(|e| e.to == Side::Lan && e.tcp.has(Flags::RST)), "in the end");
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
+
+/// What is owed to the far host goes where the near host's last packet went, until another one shows where its packets go now.
+#[test]
+fn a_host_is_asked_for_its_way_when_nothing_comes_back_over_the_satellite() {
+    let is_probe = |sent: &Transmit| sent.to == Side::Lan && sent.tcp.seq == SERVER_ISN;
+    let probes = |sent: &[Transmit]| sent.iter().filter(|sent| is_probe(sent)).count();
+    for closes in [false, true] {
+        let mut table = Table::new(Config::default());
+        table.open();
+        let flags = if closes { Flags(Flags::ACK.0 | Flags::FIN.0) } else { Flags::ACK };
+        let data = Table::segment(Side::Lan, 1, 1, flags);
+        table.send(Side::Lan, data, &[1; 3000]);
+        let sent = table.wait(Duration::from_secs(2));
+        assert_eq!(probes(&sent), usize::from(!closes), "at the first timeout");
+        assert_eq!(probes(&table.wait(Duration::from_secs(20))), usize::from(closes));
+        let next = 3001 + u64::from(closes);
+        table.send(Side::Lan, Table::segment(Side::Lan, next, 1, Flags::ACK), b"");
+        assert_eq!(probes(&table.wait(Duration::from_secs(20))), 1, "it has answered");
+        assert_eq!(table.gateway.summary().reset, 0);
+    }
+    // Whose packets come all the time is not asked, nor is the far host.
+    let mut table = Table::new(Config::default());
+    table.open();
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, Flags::ACK), &[1; 3000]);
+    let sent = table.wait(Duration::from_secs(20));
+    assert!(sent.iter().all(|sent| sent.to == Side::Lan), "{sent:?}");
+}
