@@ -50,6 +50,7 @@ mod testbed;
 mod tls;
 mod toolbox;
 mod transfer;
+mod two_satellites;
 mod under_load;
 
 use std::process::ExitCode;
@@ -103,6 +104,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         hangs::CASES,
         in_the_way::CASES,
         behind_nat::CASES,
+        two_satellites::CASES,
         log_sinks::CASES,
         signals::CASES,
         mending::CASES,
