@@ -11,6 +11,7 @@
 //! libtest-mimic, because the list of tests is made at run time (conditions × families × cases)
 //! and a test that cannot run here must be seen to be skipped; libtest can do neither.
 
+mod attack;
 mod bad_input;
 mod behind_nat;
 mod beside;
@@ -103,6 +104,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         under_load::CASES,
         hangs::CASES,
         in_the_way::CASES,
+        attack::CASES,
         behind_nat::CASES,
         two_satellites::CASES,
         log_sinks::CASES,
