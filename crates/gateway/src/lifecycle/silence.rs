@@ -7,7 +7,7 @@ use crate::leg::Leg;
 use crate::mechanisms::{BlindSend, is_keep_alive, is_suspect, is_unheard};
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::tcp::tcb::{Bypass, Outgoing};
+use bentpipe_core::tcp::tcb::{Bypass, Outgoing, Tcb};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{IpHeader, TcpHeader};
@@ -117,12 +117,13 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// What goes over the satellite in the name of the host of `leg` is not answered. It is asked for a packet, unless one has just
     /// come: what we send leaves as its last one did, which may be by an interface or a router that carries nothing any more.
-    /// One that has closed resets, which cuts nothing off what is owed; but it is asked only when no answer has come for long.
+    /// One that has closed is not: it may have forgotten the connection, and reset it (fault seed 126251840). Its FIN it repeats as
+    /// long as we withhold the acknowledgment.
     pub(super) fn ask_for_its_way(&mut self, now: Instant, leg: Leg) {
-        let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
-        let quiet = here.sender.is_done() && self.may_send(leg) && !self.is_unconfirmed();
-        let asked = is_unheard(&there.sender) || !here.receiver.fin_received();
-        if quiet && asked && self.keep_alive.heard(leg) + JUST_NOW <= now {
+        let Tcb { sender, receiver, .. } = self.splice.tcb(leg);
+        let quiet = sender.is_done() && self.may_send(leg) && !self.is_unconfirmed();
+        let heard = self.keep_alive.heard(leg) + JUST_NOW > now;
+        if quiet && !receiver.fin_received() && !heard {
             self.keep_alive.want_answer(now, leg);
         }
     }
