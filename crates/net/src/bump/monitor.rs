@@ -1,11 +1,13 @@
 //! Looks after the devices while the gateway runs, on a thread of its own, as the kernel may take its time: when it tells of a
 //! change among interfaces, and now and then.
 
+use super::alarm::Alarm;
 use super::repairs::{Repair, Repairs};
 use super::state::TakingState;
 use super::wire::{Repaired, Wire};
 use crate::surroundings::{Finding, Presence, Surroundings};
 use nix::errno::Errno;
+use nix::net::if_::if_indextoname;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
@@ -68,6 +70,7 @@ impl Monitor {
             silent: None,
             silence: SILENT[0],
             silent_last: None,
+            alarm: Alarm::default(),
             failed: None,
             state: state.clone(),
             wire,
@@ -133,6 +136,11 @@ fn have_said_something(notices: &OwnedFd) -> bool {
     heard
 }
 
+/// The interface of this number, as far as there is one.
+fn name_of(number: u32) -> Option<String> {
+    if_indextoname(number).ok()?.into_string().ok()
+}
+
 /// What goes on from look to look.
 struct Round {
     wire: Wire,
@@ -149,6 +157,7 @@ struct Round {
     silence: Duration,
     /// When that began last.
     silent_last: Option<Instant>,
+    alarm: Alarm,
     /// What could not be set right, which is said once.
     failed: Option<String>,
     state: TakingState,
@@ -183,6 +192,11 @@ impl Round {
         }
         if self.silent.is_some_and(|until| until <= Instant::now()) {
             self.silent = None;
+            self.inspected = None;
+        }
+        if let Ok((begun, strange, from)) = self.wire.begun()
+            && self.alarm.look(Instant::now(), (begun, strange), || name_of(from))
+        {
             self.inspected = None;
         }
         let pause = if self.state.is_asleep() { INSPECTION_ASLEEP } else { INSPECTION };
@@ -251,6 +265,7 @@ impl Round {
             let interfaces = self.surroundings.satellite().to_vec();
             findings.push(Finding::NotReturned { interfaces });
         }
+        findings.extend(self.alarm.finding().cloned());
         self.state.set_findings(&findings);
         for finding in findings.iter().filter(|finding| !self.known.contains(finding)) {
             tracing::warn!("{finding}");

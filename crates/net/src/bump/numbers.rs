@@ -13,9 +13,15 @@ pub(super) enum Number {
     ReturnedOut = 3,
     /// … and in.
     ReturnedIn = 4,
+    /// SYNs of the LAN's that have left …
+    Begun = 5,
+    /// … those that came in by another interface …
+    Strange = 6,
+    /// … and by which, the last of them.
+    StrangeFrom = 7,
 }
 
 impl Number {
     /// How many there are.
-    pub(super) const COUNT: u32 = 5;
+    pub(super) const COUNT: u32 = 8;
 }

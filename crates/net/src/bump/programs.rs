@@ -112,15 +112,19 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
             .mov(R2, R10)
             .alu(Add, R2, i32::from(SHORT_KEY))
             .call(MapLookup)
-            .jump_if(R0, Different, 0, "ours to take")
+            .jump_if(R0, Different, 0, "the LAN's")
             .jump_if(R9, Equal, PIECE, "pass");
         look_up(&mut asm, links.paths);
-        asm.jump_if(R0, Equal, 0, "pass")
+        asm.jump_if(R0, Equal, 0, "a stranger's")
             .jump_if(R9, Equal, BEGINS, "known")
             .load(W, R2, R0, Path::FLAGS)
             .jump_if(R2, AnyBit, Path::UNANSWERED, "forget")
             .jump("known")
-            .label("ours to take");
+            .label("a stranger's");
+        count_stranger(&mut asm, links);
+        asm.label("the LAN's").jump_if(R9, Different, BEGINS, "ours to take");
+        count(&mut asm, links, Number::Begun, "ours to take");
+        asm.label("ours to take");
     }
     asm.jump_if(R9, Equal, BEGINS, "begins").jump_if(R9, Equal, PIECE, "piece");
     look_up(&mut asm, links.paths);
@@ -241,6 +245,16 @@ fn point_to(asm: &mut Assembler, links: Links, number: Number) {
 fn count(asm: &mut Assembler, links: Links, number: Number, pass: &'static str) {
     point_to(asm, links, number);
     asm.jump_if(R0, Equal, 0, pass).mov(R1, 1).add_atomically(R0, 0, R1);
+}
+
+/// Counts a SYN that leaves and came in by an interface that is none of the LAN's, or is this host's own; then it passes.
+fn count_stranger(asm: &mut Assembler, links: Links) {
+    asm.jump_if(R9, Different, BEGINS, "pass")
+        .load(W, R7, R6, SKB_INGRESS_IFINDEX)
+        .jump_if(R7, Equal, 0, "pass");
+    count(asm, links, Number::Strange, "pass");
+    point_to(asm, links, Number::StrangeFrom);
+    asm.jump_if(R0, Equal, 0, "pass").store(D, R0, 0, R7).jump("pass");
 }
 
 /// Goes on at `other` if the time that a [`Number`] is has come. What it is now is left at [`TIME`].

@@ -57,6 +57,17 @@ impl Table {
         Ok([out, self.vouching.get(Number::ReturnedIn)?])
     }
 
+    /// Connections of the LAN's that have left so far, others that were forwarded, and the number of the interface by which the
+    /// last of these came in.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub(super) fn begun(&self) -> Result<(u64, u64, u32), Errno> {
+        let [begun, strange, from] = [Number::Begun, Number::Strange, Number::StrangeFrom];
+        let from = u32::try_from(self.vouching.get(from)?).unwrap_or_default();
+        Ok((self.vouching.get(begun)?, self.vouching.get(strange)?, from))
+    }
+
     /// All connections are taken for so long from now on, and not only those that begin.
     ///
     /// # Errors

@@ -231,6 +231,7 @@ fn what_is_not_the_lans_passes() {
     for interface in [0, DEVICE] {
         assert_eq!(kernel.run_from(Way::Out, &out(SYN), interface), PASSED, "{interface}");
     }
+    assert_eq!(kernel.table.begun(), Ok((0, 1, DEVICE)), "this host's own are no strangers");
     assert_eq!(kernel.run_from(Way::In, &come(SYN), 0), TAKEN);
     assert_eq!(kernel.run_from(Way::Out, &out(SYN | ACK), 0), PASSED, "it is this host's");
     assert_eq!(kernel.run_from(Way::In, &come(ACK), 0), PASSED);
@@ -243,7 +244,9 @@ fn what_is_not_the_lans_passes() {
         assert_eq!(kernel.run_from(Way::Out, &out(flags), 0), TAKEN);
         assert_eq!(kernel.run_from(Way::Out, &out(ACK), DEVICE), TAKEN);
     }
+    assert_eq!(kernel.table.begun(), Ok((0, 1, DEVICE)));
     assert_eq!(kernel.run_from(Way::Out, &out(SYN), DEVICE), TAKEN);
+    assert_eq!(kernel.table.begun(), Ok((1, 1, DEVICE)));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::bpf::{Attachment, BpfError};
 use crate::command::run;
 use crate::interface::{L2, l2, vrf};
 use crate::tun::{FRAME_LEN, Offload, Tun};
+use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::collections::BTreeSet;
@@ -110,6 +111,11 @@ impl Wire {
             wire.takes.push(taking);
         }
         Ok((wire, tuns))
+    }
+
+    /// What [`Table::begun`] says.
+    pub(super) fn begun(&self) -> Result<(u64, u64, u32), Errno> {
+        self.table.begun()
     }
 
     /// Sets right what is not as it should be. What cannot be is left for the next time. `changed`: something is not as it was

@@ -35,6 +35,11 @@ pub enum Finding {
         /// The interfaces.
         interfaces: Vec<String>,
     },
+    /// Connections leave by the satellite, and none of them has come in by an interface of the LAN.
+    Strangers {
+        /// By which the last one came.
+        interface: String,
+    },
     /// The kernel does not forward IPv6, though the interfaces have addresses of it.
     Ipv6Forwarding {
         /// Interfaces whose default route a router advertises: it goes when forwarding begins.
@@ -84,6 +89,7 @@ impl Finding {
             Finding::Port { .. } => "port",
             Finding::Below { .. } => "below",
             Finding::NotReturned { .. } => "not_returned",
+            Finding::Strangers { .. } => "strangers",
             Finding::Ipv6Forwarding { .. } => "ipv6_forwarding",
             Finding::RouterAdvertisements { .. } => "router_advertisements",
             Finding::Mtu { .. } => "mtu",
@@ -124,6 +130,10 @@ impl Finding {
                  driver drops what is redirected to it (PPP's does, before Linux 6.5)",
                 interfaces.join(", ")
             ),
+            Finding::Strangers { interface } => format!(
+                "for five minutes connections have left by the satellite, and none came in by an interface of the LAN: the \
+                 last one by {interface}, so that it is not split"
+            ),
             Finding::Ipv6Forwarding { .. } => {
                 "IPv6 is not forwarded, though there are addresses of it".into()
             }
@@ -154,6 +164,7 @@ impl Finding {
                  after a minute, and then less and less often"
                     .into()
             }
+            Finding::Strangers { interface } => format!("name {interface} in `lan`, too"),
             Finding::Ipv6Forwarding { advertised } => {
                 let keep: Vec<String> = advertised
                     .iter()
@@ -177,7 +188,13 @@ impl Finding {
     }
 
     fn is_command(&self) -> bool {
-        !matches!(self, Finding::Port { .. } | Finding::Below { .. } | Finding::NotReturned { .. })
+        !matches!(
+            self,
+            Finding::Port { .. }
+                | Finding::Below { .. }
+                | Finding::NotReturned { .. }
+                | Finding::Strangers { .. }
+        )
     }
 }
 
@@ -189,7 +206,8 @@ impl fmt::Display for Finding {
         match (self.forbids_diversion(), self.is_command()) {
             (true, true) => f.write_str("; nothing is split until you run")?,
             (true, false) => f.write_str("; nothing is split until you")?,
-            (false, _) => f.write_str("; run")?,
+            (false, true) => f.write_str("; run")?,
+            (false, false) => f.write_str(";")?,
         }
         let colon = if self.is_command() { ":" } else { "" };
         write!(f, "{colon} {remedy}")
