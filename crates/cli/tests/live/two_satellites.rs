@@ -16,13 +16,11 @@ use crate::toolbox::{PATIENCE, accept, assert_same, content, finish, receive, se
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("satellite_interface_fails_over", || fails_over("ip link set sat0 down", "true")),
-    ("satellite_path_fails_over", || {
-        fails_over(
-            "true",
-            "nft 'table inet dead { chain c { type filter hook prerouting priority 0; iifname ground1 drop; }; }'",
-        )
-    }),
+    ("satellite_path_fails_over", || fails_over("true", DEAD)),
 ];
+
+/// The first satellite takes nothing any more, though its interfaces are up.
+const DEAD: &str = "nft 'table inet dead { chain c { type filter hook prerouting priority 0; iifname ground1 drop; }; }'";
 
 /// Some of it is on its way when that happens, and the rest is acknowledged to its sender.
 const SIZE: usize = 100_000;
