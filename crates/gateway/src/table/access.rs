@@ -59,7 +59,7 @@ impl<B: Buffer> Gateway<B> {
         act: impl FnOnce(&mut SplicedFlow<B>, &mut Context<'_>) -> R,
     ) -> Option<R> {
         self.restore(id);
-        if self.flows.get(id).is_some_and(|flow| !flow.has_share()) {
+        if self.flows.get(id).is_some_and(|flow| flow.share() < self.share()) {
             self.account(id);
         }
         let (done, verdict) = self.call(id, act)?;
@@ -93,7 +93,7 @@ impl<B: Buffer> Gateway<B> {
         id: usize,
         act: impl FnOnce(&mut SplicedFlow<B>, &mut Context<'_>) -> R,
     ) -> Option<(R, Verdict)> {
-        let allowance = self.allowance(self.flows.get(id)?.has_share());
+        let allowance = self.allowance(self.flows.get(id)?.share());
         let flow = self.flows.get_mut(id)?;
         let sides = flow.sides();
         let (spliced, turns) = flow.spliced_mut()?;

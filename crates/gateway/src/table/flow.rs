@@ -11,6 +11,7 @@ use crate::lifecycle::{Hibernated, SplicedFlow};
 use crate::segment::Segment;
 use crate::{PerSide, Side};
 use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
 
 /// A flow in the table.
 #[derive(Debug)]
@@ -28,8 +29,8 @@ pub(crate) struct Flow<B> {
     pub(super) account: Account,
     /// When the gateway looks at it again.
     pub(super) alarm: Alarm,
-    /// Its streams have shares of the pool for themselves.
-    has_share: bool,
+    /// What each of its streams has of the pool for itself, in bytes; 0 while it waits for that.
+    share: u32,
     /// The flow's end has been counted.
     end_noted: bool,
     /// The flow is in the queue of those that may have something to send.
@@ -87,7 +88,7 @@ impl<B> Flow<B> {
             turns: PerSide::default(),
             account: Account::default(),
             alarm: Alarm::default(),
-            has_share: false,
+            share: 0,
             end_noted: false,
             queued: false,
         }
@@ -161,12 +162,17 @@ impl<B> Flow<B> {
 
     /// Whether its streams have shares of the pool for themselves.
     pub(super) fn has_share(&self) -> bool {
-        self.has_share
+        self.share > 0
     }
 
-    /// They have from now on, or not any more. Whether they had.
-    pub(super) fn set_share(&mut self, has_share: bool) -> bool {
-        std::mem::replace(&mut self.has_share, has_share)
+    /// What each of them has so; nothing while they wait.
+    pub(super) fn share(&self) -> Bytes {
+        Bytes::from(self.share)
+    }
+
+    /// They have so much from now on.
+    pub(super) fn set_share(&mut self, share: Bytes) {
+        self.share = u32::try_from(share.count()).unwrap_or(u32::MAX);
     }
 
     /// It is to be asked for something to send, or has been. Whether it was to be asked before.

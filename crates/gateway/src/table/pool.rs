@@ -11,7 +11,8 @@
 //!
 //! A pool that becomes smaller while it is full takes no share from the flows that are there, nor from those of them that
 //! hibernate: two gateways, each full of what the other one has no room for, would wait for each other (fault seed
-//! 91104134). It is what it was told to be once they have ended, or hold less.
+//! 91104134). It is what it was told to be once they have ended, or hold less. Where more is guaranteed than before, each of them
+//! has as much as before until there is room (fault seed 128576011).
 
 use super::Gateway;
 use super::flow::Phase;
@@ -57,12 +58,9 @@ impl Account {
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// What a flow may take, with its share or while it waits for one.
-    pub(super) fn allowance(&self, has_share: bool) -> Allowance {
-        let (free, share) = match has_share {
-            true => (self.free(), self.share()),
-            false => (self.uncharged(), Bytes::ZERO),
-        };
+    /// What a flow may take whose streams have this `share`, or none while it waits for one.
+    pub(super) fn allowance(&self, share: Bytes) -> Allowance {
+        let free = if share.is_zero() { self.uncharged() } else { self.free() };
         Allowance {
             max: Bytes::of_len(free) / 4,
             free,
@@ -86,7 +84,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// What each stream may hold in any case, in whole chunks: what it is guaranteed may begin anywhere
     /// in the first. Were it a chunk less, what is left of it could be too short for a segment, for ever.
-    fn share(&self) -> Bytes {
+    pub(super) fn share(&self) -> Bytes {
         B::UNIT * (self.config.guaranteed.div_ceil(B::UNIT) + 1)
     }
 
@@ -121,21 +119,23 @@ impl<B: Buffer> Gateway<B> {
 
     /// Something has happened to what a flow holds or may hold.
     pub(super) fn account(&mut self, id: usize) {
-        let share = self.share();
+        let wanted = self.share();
         let copies = self.candidates.held();
         self.outlasting = self.outlasting.min(self.account.charged + self.shares_wanted());
         let memory = self.memory().max(self.outlasting);
         let flow = &mut self.flows[id];
         let others = self.account.charged - flow.account.charged + copies;
         let (charged, held, share) = match flow.phase() {
-            Phase::Opening(_) | Phase::Hibernated(_) | Phase::Broken(_) => (0, 0, false),
+            Phase::Opening(_) | Phase::Hibernated(_) | Phase::Broken(_) => (0, 0, Bytes::ZERO),
             Phase::Spliced(spliced) if spliced.may_receive() => {
-                let (splice, with_share) = (spliced.splice(), spliced.splice().charge(share));
-                let granted = flow.has_share() || others + with_share <= memory;
-                let charged = if granted { with_share } else { splice.charge(Bytes::ZERO) };
-                (charged, splice.held(), granted)
+                let splice = spliced.splice();
+                let granted = flow.share() >= wanted || others + splice.charge(wanted) <= memory;
+                let share = if granted { wanted } else { flow.share() };
+                (splice.charge(share), splice.held(), share)
             }
-            Phase::Spliced(spliced) => (spliced.splice().held(), spliced.splice().held(), false),
+            Phase::Spliced(spliced) => {
+                (spliced.splice().held(), spliced.splice().held(), Bytes::ZERO)
+            }
         };
         debug_assert!(held <= charged, "{held} bytes are held, {charged} charged");
         let account = Account { charged, held };
@@ -143,8 +143,9 @@ impl<B: Buffer> Gateway<B> {
         self.account.remove(&flow.account);
         self.account.add(&account);
         flow.account = account;
-        self.with_share += usize::from(share);
-        self.with_share -= usize::from(flow.set_share(share));
+        self.with_share -= usize::from(flow.has_share());
+        flow.set_share(share);
+        self.with_share += usize::from(flow.has_share());
     }
 
     /// Whether a flow of `client` may be admitted: only when its guaranteed share is there. Half-open

@@ -209,3 +209,44 @@ fn a_window_that_a_syn_has_promised_stays_promised() {
     say(&mut table, Side::Satellite, 59_001, 1, &[7; 1000]);
     assert!(table.gateway.held() > 0, "the last segment within what was promised");
 }
+
+/// Of a pool that is full nobody is guaranteed more than before (fault seed 128576011).
+#[test]
+fn more_is_guaranteed_once_there_is_room() {
+    let config = |guaranteed| Config {
+        memory: Bytes::new(70_000),
+        guaranteed: Bytes::new(guaranteed),
+        max_stream: Some(Bytes::new(100_000)),
+        ..Config::default()
+    };
+    let mut table = Table::new(config(4096));
+    let ports = [4000, 4001, 4002];
+    for port in ports {
+        for (from, flags) in
+            [(Side::Lan, Flags::SYN), (Side::Satellite, Flags(0x12)), (Side::Lan, Flags::ACK)]
+        {
+            let offsets =
+                [0, 1].map(|it| u64::from(from == Side::Lan && flags == Flags::ACK || it == 1));
+            let tcp = Table::segment(from, offsets[0], offsets[1], flags);
+            table.send(from, at(port, from, tcp), b"");
+        }
+    }
+    table.gateway.reconfigure(config(16_384));
+    for segment in 0..20 {
+        for port in ports {
+            for from in Side::BOTH {
+                let tcp = Table::segment(from, 1 + 1000 * segment, 1, Flags::ACK);
+                table.send(from, at(port, from, tcp), &[7; 1000]);
+                assert!(table.gateway.held() <= 70_000, "{} bytes", table.gateway.held());
+            }
+        }
+    }
+}
+
+/// The same segment, of the connection of the client's `port`.
+fn at(port: u16, from: Side, tcp: TcpHeader) -> TcpHeader {
+    match from {
+        Side::Lan => TcpHeader { src_port: port, ..tcp },
+        Side::Satellite => TcpHeader { dst_port: port, ..tcp },
+    }
+}
