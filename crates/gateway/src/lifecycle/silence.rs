@@ -117,14 +117,14 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// What goes over the satellite in the name of the host of `leg` is not answered. It is asked for a packet, unless one has just
     /// come: what we send leaves as its last one did, which may be by an interface or a router that carries nothing any more.
-    /// One that has closed is not: it may have forgotten the connection, and reset it (fault seed 126251840). Its FIN it repeats as
-    /// long as we withhold the acknowledgment.
+    /// That it does not answer says nothing: it may sleep, and owes us nothing. One that has closed is not asked: it may have
+    /// forgotten the connection, and reset it (fault seed 126251840). Its FIN it repeats as long as we withhold the acknowledgment.
     pub(super) fn ask_for_its_way(&mut self, now: Instant, leg: Leg) {
-        let Tcb { sender, receiver, .. } = self.splice.tcb(leg);
-        let quiet = sender.is_done() && self.may_send(leg) && !self.is_unconfirmed();
         let heard = self.keep_alive.heard(leg) + JUST_NOW > now;
-        if quiet && !receiver.fin_received() && !heard {
-            self.keep_alive.want_answer(now, leg);
+        let may = self.closing.may_receive() && self.may_send(leg) && !self.is_unconfirmed();
+        let Tcb { sender, receiver, .. } = self.splice.tcb_mut(leg);
+        if may && !heard && sender.is_done() && !receiver.fin_received() {
+            sender.elicit();
         }
     }
 

@@ -290,7 +290,8 @@ impl<B: Buffer> Gateway<B> {
             context.begin_with_free_share(flow);
             context.end_spread(now, flow);
             let busy = PerLeg::of(|leg| {
-                turn != Some(sides[leg]) && context.links[sides[leg]].is_busy(now)
+                let side = sides[leg];
+                turn != Some(side) && context.links[side].is_busy(now, &context.turns[side])
             });
             let in_turn = |leg: &Leg| turn == Some(sides[*leg]);
             let first = Leg::BOTH.into_iter().find(in_turn).unwrap_or(Leg::Client);

@@ -9,6 +9,9 @@
 //! then goes behind the others; what it has sent beyond the quantum it goes without next time. Who
 //! pauses keeps what is left, and the place: that is less than a quantum, however long it pauses.
 //!
+//! What is in flight to a host that does not answer may be lost, or wait in a queue that stands still; nobody knows. So such flows
+//! wait for each other where the link is full, and keep no others waiting.
+//!
 //! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
 //! take more than half of the link from data, or a flood of them would keep it waiting for ever.
 
@@ -41,6 +44,8 @@ pub(crate) struct DrrEntry {
     deficit: i32,
     /// Bytes that it has in flight, as the link knows it. Windows are below 1 GiB.
     in_flight: u32,
+    /// Its host has let a timer expire, and has not been heard since.
+    unheard: bool,
     /// What of the link it takes, where initial windows are what is free.
     load: u32,
     /// When it has lost something, by the rounds of the link.
@@ -57,13 +62,16 @@ pub(super) struct LinkScheduler {
     pacer: Pacer,
     /// The next turn is then, however much is sent that does not wait for one.
     latest: Instant,
-    /// Flows that have something to send, by their places.
+    /// Flows that have something to send, by their places: to hosts that are heard …
     waiting: BTreeMap<u64, usize>,
+    /// … and to others.
+    waiting_unheard: BTreeMap<u64, usize>,
     last_place: u64,
     /// Watches it for the flows that take its losses for its own.
     control: Option<RateControl>,
-    /// Bytes that all flows have in flight, if it is watched.
+    /// Bytes that all flows have in flight, if it is watched, and those of them to hosts that are not heard.
     in_flight: u64,
+    in_flight_unheard: u64,
     /// It was watched, and has carried too little.
     broken: bool,
     /// Where initial windows are what of it is free: what is.
@@ -85,12 +93,14 @@ impl LinkScheduler {
             rate,
             control,
             in_flight: 0,
+            in_flight_unheard: 0,
             broken: false,
             free_share: leg.shared_product().map(FreeShare::new),
             spread_budget: spreads.then(SpreadBudget::new),
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: BTreeMap::new(),
+            waiting_unheard: BTreeMap::new(),
             last_place: 0,
         }
     }
@@ -115,7 +125,9 @@ impl LinkScheduler {
             mut free_share,
             spread_budget,
             in_flight: _,
+            in_flight_unheard: _,
             waiting: _,
+            waiting_unheard: _,
             last_place: _,
         } = LinkScheduler::new(leg);
         if let (Some(old), Some(new)) = (self.free_share.take(), &mut free_share) {
@@ -130,7 +142,7 @@ impl LinkScheduler {
     pub(super) fn renew(&mut self, turn: &mut DrrEntry) {
         turn.lossy = LossyRound::default();
         if self.control.is_none() {
-            self.set_in_flight(turn, 0);
+            self.set_in_flight(turn, 0, false);
         }
         if self.free_share.is_none() {
             (turn.load, turn.start) = (0, Start::Over);
@@ -138,22 +150,48 @@ impl LinkScheduler {
     }
 
     /// Whether a flow that comes now is to wait: for the link, or behind others.
-    pub(super) fn is_busy(&self, now: Instant) -> bool {
-        let waits = !self.waiting.is_empty() || now < self.pacer.next() || self.is_full();
+    pub(super) fn is_busy(&self, now: Instant, turn: &DrrEntry) -> bool {
+        let waits = self.has_waiting() || now < self.pacer.next() || self.is_full(turn.unheard);
         self.rate.is_some() && waits
     }
 
-    /// Whether all flows together have as much in flight as fills the link, and a quarter.
-    fn is_full(&self) -> bool {
+    /// Whether all flows together have as much in flight as fills the link, and a quarter; for a flow whose host is heard, all
+    /// those of such hosts.
+    fn is_full(&self, unheard: bool) -> bool {
         let product = self.control.as_ref().and_then(RateControl::product);
-        product.is_some_and(|bytes| self.in_flight > bytes + bytes / 4)
+        let in_flight =
+            if unheard { self.in_flight } else { self.in_flight - self.in_flight_unheard };
+        product.is_some_and(|bytes| in_flight > bytes + bytes / 4)
     }
 
-    /// A flow has so many bytes in flight.
-    pub(super) fn set_in_flight(&mut self, turn: &mut DrrEntry, bytes: u64) {
+    /// Whether anybody waits for whom it is not full.
+    fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() && !self.is_full(false)
+            || !self.waiting_unheard.is_empty() && !self.is_full(true)
+    }
+
+    fn queue(&mut self, unheard: bool) -> &mut BTreeMap<u64, usize> {
+        if unheard { &mut self.waiting_unheard } else { &mut self.waiting }
+    }
+
+    /// A flow has so many bytes in flight, to a host that is `unheard` or not.
+    pub(super) fn set_in_flight(&mut self, turn: &mut DrrEntry, bytes: u64, unheard: bool) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.in_flight = self.in_flight - u64::from(turn.in_flight) + u64::from(bytes);
-        turn.in_flight = bytes;
+        self.forget_in_flight(turn);
+        if turn.waits
+            && turn.unheard != unheard
+            && let Some(id) = self.queue(turn.unheard).remove(&turn.place)
+        {
+            self.queue(unheard).insert(turn.place, id);
+        }
+        (turn.in_flight, turn.unheard) = (bytes, unheard);
+        self.in_flight += u64::from(bytes);
+        self.in_flight_unheard += if unheard { u64::from(bytes) } else { 0 };
+    }
+
+    fn forget_in_flight(&mut self, turn: &DrrEntry) {
+        self.in_flight -= u64::from(turn.in_flight);
+        self.in_flight_unheard -= if turn.unheard { u64::from(turn.in_flight) } else { 0 };
     }
 
     /// Whether a flow that begins has to make do with what leaves at once: others begin, too, or the link is
@@ -225,17 +263,17 @@ impl LinkScheduler {
             turn.place = self.last_place;
         }
         turn.waits = true;
-        self.waiting.insert(turn.place, id);
+        self.queue(turn.unheard).insert(turn.place, id);
     }
 
     /// The flow is gone.
     pub(super) fn remove(&mut self, turn: &DrrEntry) {
-        self.in_flight -= u64::from(turn.in_flight);
+        self.forget_in_flight(turn);
         if let Some(free_share) = &mut self.free_share {
             free_share.remove(turn);
         }
         if turn.waits {
-            self.waiting.remove(&turn.place);
+            self.queue(turn.unheard).remove(&turn.place);
         }
     }
 
@@ -244,25 +282,38 @@ impl LinkScheduler {
     pub(super) fn expect(&mut self, moment: Option<Instant>) {
         match moment {
             Some(moment) => self.pacer.wait(moment.max(self.pacer.next())),
-            None if self.waiting.is_empty() => self.pacer.stop_waiting(),
+            None if self.waiting.is_empty() && self.waiting_unheard.is_empty() => {
+                self.pacer.stop_waiting();
+            }
             None => {}
         }
     }
 
     /// The flow whose turn it may be now, if any. It is not in the queue any more.
     pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
-        if self.is_full() {
+        let full = [false, true].map(|unheard| self.is_full(unheard));
+        if full == [true; 2] {
             // What comes when it is not so any more has not waited for the pacer.
             self.pacer.stop_waiting();
             return None;
         }
         if now < self.pacer.next() {
-            if !self.waiting.is_empty() {
+            if self.has_waiting() {
                 self.pacer.wait(self.pacer.next());
             }
             return None;
         }
-        self.waiting.pop_first().map(|(_, id)| id)
+        let first = |queue: &BTreeMap<u64, usize>, full: bool| {
+            queue.first_key_value().map(|(place, _)| *place).filter(|_| !full)
+        };
+        let heard = first(&self.waiting, full[0]);
+        let unheard = first(&self.waiting_unheard, full[1]);
+        let is_unheard = match (heard, unheard) {
+            (Some(heard), Some(unheard)) => unheard < heard,
+            (heard, _) => heard.is_none(),
+        };
+        let place = if is_unheard { unheard } else { heard }?;
+        self.queue(is_unheard).remove(&place)
     }
 
     /// Whether it is the turn of flow `id`, which came [next](LinkScheduler::next). If not, it goes behind
@@ -294,7 +345,7 @@ impl LinkScheduler {
     /// When the next turn is, if anybody waits.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         // If it is full, the next acknowledgment or timer of a flow changes that.
-        (!self.waiting.is_empty() && !self.is_full()).then(|| self.pacer.next())
+        self.has_waiting().then(|| self.pacer.next())
     }
 
     /// Something was sent.
@@ -336,24 +387,37 @@ mod tests {
         leg.rate = Some(Rate::from_bits_per_sec(8_000_000));
         let mut link = LinkScheduler::new(&leg);
         let (mut one, mut other) = (DrrEntry::default(), DrrEntry::default());
-        link.set_in_flight(&mut one, 10_000_000);
-        assert!(!link.is_busy(Instant::ZERO), "nothing is known of its round trip");
+        link.set_in_flight(&mut one, 10_000_000, false);
+        assert!(
+            !link.is_busy(Instant::ZERO, &DrrEntry::default()),
+            "nothing is known of its round trip"
+        );
         let rtt = Some(Duration::from_millis(500));
         link.on_report(
             Instant::ZERO,
             &mut one,
             LinkReport { delivered: Bytes::new(1448), lost: Bytes::ZERO, rtt },
         );
-        assert!(link.is_busy(Instant::ZERO));
+        assert!(link.is_busy(Instant::ZERO, &DrrEntry::default()));
         link.wait(7, &mut other);
         assert_eq!((link.next(Instant::ZERO), link.poll_timeout()), (None, None));
         // Half a megabyte is the product.
-        link.set_in_flight(&mut one, 625_000);
+        link.set_in_flight(&mut one, 625_000, false);
         assert_eq!(link.next(Instant::ZERO), Some(7));
         link.begins(7, &mut other);
-        link.set_in_flight(&mut other, 1);
-        assert!(link.is_busy(Instant::ZERO), "all flows count together");
+        link.set_in_flight(&mut other, 1, false);
+        assert!(link.is_busy(Instant::ZERO, &DrrEntry::default()), "all flows count together");
+        // Of a host that is not heard any more what is in flight keeps such flows waiting alone.
+        link.set_in_flight(&mut one, 625_000, true);
+        assert!(!link.is_busy(Instant::ZERO, &other));
+        assert!(link.is_busy(Instant::ZERO, &one));
+        link.wait(8, &mut one);
+        assert_eq!((link.next(Instant::ZERO), link.poll_timeout()), (None, None));
+        link.set_in_flight(&mut one, 625_000, false);
+        link.set_in_flight(&mut other, 0, false);
+        assert_eq!(link.next(Instant::ZERO), Some(8), "it is heard again");
+        link.begins(8, &mut one);
         link.remove(&one);
-        assert!(!link.is_busy(Instant::ZERO));
+        assert!(!link.is_busy(Instant::ZERO, &DrrEntry::default()));
     }
 }

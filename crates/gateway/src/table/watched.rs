@@ -122,9 +122,8 @@ impl Context<'_> {
             if !link.is_watched() {
                 continue;
             }
-            // Of a host that lets a timer expire nobody knows where what was sent to it is: it was long enough on its way.
-            let in_flight = if sender.unanswered() > 0 { 0 } else { sender.in_flight().count() };
-            link.set_in_flight(&mut self.turns[side], in_flight);
+            let unheard = sender.unanswered() > 0;
+            link.set_in_flight(&mut self.turns[side], sender.in_flight().count(), unheard);
             let report = sender.take_link_report();
             let knows = matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. });
             if (knows || !link.is_told()) && link.on_report(now, &mut self.turns[side], report) {

@@ -48,8 +48,13 @@ impl Sender {
     /// Asks the peer whether it is still there (RFC 9293, 3.8.4): the next segment is one that it
     /// answers. Counts as unanswered until it does.
     pub fn keep_alive(&mut self) {
-        self.gate.force_at_least(Forced::Persist(Cause::KeepAlive));
+        self.elicit();
         self.timers.ask();
+    }
+
+    /// The next segment is one that the peer answers. Whether it does says nothing.
+    pub fn elicit(&mut self) {
+        self.gate.force_at_least(Forced::Persist(Cause::KeepAlive));
     }
 
     /// RFC 6298, rules 5.4 to 5.6; RFC 5681, 3.1; RFC 6675, 5.1.
