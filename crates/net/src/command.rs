@@ -131,8 +131,7 @@ fn spawn(program: &'static str, arguments: &[&str]) -> Result<Child, CommandErro
         io::ErrorKind::NotFound => {
             let package = match program {
                 "nft" => "nftables",
-                "ip" => "iproute2",
-                _ => "iptables",
+                _ => "iproute2",
             };
             CommandError::Missing { program, package }
         }

@@ -353,7 +353,7 @@ impl Emulator {
                     None => self.ways.push(side, now, packet),
                 }
             };
-            match self.limit.as_ref().filter(|limit| limit.is_exceeded_by(&packet)) {
+            match self.limit.as_mut().filter(|limit| limit.is_exceeded_by(&packet)) {
                 Some(limit) => limit.pass(side, packet).into_iter().for_each(push),
                 None => push(packet),
             }

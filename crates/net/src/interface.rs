@@ -80,9 +80,21 @@ pub(crate) fn l2(name: &str) -> Result<Result<L2, String>, CommandError> {
 /// # Errors
 /// [`CommandError`].
 pub(crate) fn vrf(name: &str) -> Result<Option<String>, CommandError> {
+    master(name, "vrf")
+}
+
+/// The bridge of which an interface is a port.
+///
+/// # Errors
+/// [`CommandError`].
+pub(crate) fn bridge(name: &str) -> Result<Option<String>, CommandError> {
+    master(name, "bridge")
+}
+
+fn master(name: &str, kind: &str) -> Result<Option<String>, CommandError> {
     let link = show(name)?;
-    let is_vrf = link["linkinfo"]["info_slave_kind"] == "vrf";
-    Ok(link["master"].as_str().filter(|_| is_vrf).map(str::to_owned))
+    let is_such = link["linkinfo"]["info_slave_kind"] == kind;
+    Ok(link["master"].as_str().filter(|_| is_such).map(str::to_owned))
 }
 
 /// `ip`'s description of an interface.

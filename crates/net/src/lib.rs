@@ -1,4 +1,4 @@
-//! Linux: TUN devices, namespaces, policy routing, clock and poll loop.
+//! Linux: TUN devices, programs for its packet paths, namespaces, clock and poll loop.
 
 mod backlog;
 mod bare_timer;

@@ -80,6 +80,7 @@ impl RecordFile {
     /// # Errors
     /// [`RecordFileError`], if it is not to be used.
     pub fn take(&self) -> Result<Vec<Record>, RecordFileError> {
+        self.remove_old();
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
         let file = File::options().read(true).custom_flags(flags.bits()).open(&self.path);
         let removed = fs::remove_file(&self.path);
@@ -106,6 +107,19 @@ impl RecordFile {
             None => Err(RecordFileError::Future),
             Some(age) if age > MAX_AGE => Err(RecordFileError::Old(age)),
             Some(_) => Ok(records),
+        }
+    }
+
+    /// Removes what nobody reads any more, as its namespace is gone, or nobody may use.
+    fn remove_old(&self) {
+        let files = self.path.parent().and_then(|dir| fs::read_dir(dir).ok());
+        for file in files.into_iter().flatten().flatten().filter(|file| file.path() != self.path) {
+            let is_one = file.path().extension().is_some_and(|kind| kind == "records");
+            let written = file.metadata().and_then(|about| about.modified());
+            let age = written.ok().and_then(|at| at.elapsed().ok());
+            if is_one && age.is_some_and(|age| age.as_secs() > MAX_AGE) {
+                let _ = fs::remove_file(file.path());
+            }
         }
     }
 
@@ -138,6 +152,7 @@ mod tests {
     use nix::sched::{CloneFlags, unshare};
     use std::os::unix::fs::symlink;
     use std::thread;
+    use std::time::{Duration, SystemTime};
 
     const RECORD: &str = "10.0.0.1:4000 10.9.9.9:80 lan 0 1000:1460:7:st:52001 77000:1460:9:st:1";
 
@@ -191,6 +206,12 @@ mod tests {
         };
         assert_ne!(name(&elsewhere), name(&file));
         assert_eq!(elsewhere.take().unwrap(), []);
+        // It is not removed before it is of no use any more.
+        assert!(file.path.exists());
+        let written = SystemTime::now() - Duration::from_secs(MAX_AGE + 2);
+        File::options().write(true).open(&file.path).unwrap().set_modified(written).unwrap();
+        assert_eq!(elsewhere.take().unwrap(), []);
+        assert!(!file.path.exists());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! of the others the sender is told (RFC 1191, RFC 8201).
 
 use crate::datagram::Datagram;
+use crate::interface::bridge;
 use crate::internet_checksum::write_ipv4_header_checksum;
 use bentpipe_core::wire::IcmpError;
 use nix::ifaddrs::getifaddrs;
@@ -9,11 +10,17 @@ use nix::libc;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::{Duration, Instant};
 
 /// IPv6 needs so much (RFC 8200, section 5).
 const IPV6_MTU: usize = 1280;
 /// Of nobody's (RFC 7600, 4.8): who has no address of IPv4 says so.
 const NOBODY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
+
+/// The longest packet.
+const LONGEST: usize = 65_535;
+/// So many are told in a second at most, as the kernel has it (`icmp_msgs_per_sec`; RFC 4443, 2.4).
+const TOLD: u32 = 1000;
 
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
@@ -25,6 +32,8 @@ pub struct LengthLimit {
     mtu: usize,
     /// By direction: the way back to those whose packets come in.
     voices: [Voice; 2],
+    /// Since when, and how many were told since.
+    told: (Instant, u32),
 }
 
 impl LengthLimit {
@@ -34,7 +43,7 @@ impl LengthLimit {
     /// What the system said.
     pub fn between(interfaces: &[String; 2], mtu: u32) -> io::Result<LengthLimit> {
         let [one, other] = interfaces.each_ref().map(|interface| Voice::new(interface));
-        Ok(LengthLimit { mtu: mtu as usize, voices: [one?, other?] })
+        Ok(LengthLimit { mtu: mtu as usize, voices: [one?, other?], told: (Instant::now(), 0) })
     }
 
     /// Whether a packet is one for [`LengthLimit::pass`].
@@ -44,17 +53,25 @@ impl LengthLimit {
     }
 
     /// What goes on of a packet that has come in on this way. It has a right checksum then, and each part its own header.
-    pub(crate) fn pass(&self, side: usize, mut packet: Datagram) -> Vec<Datagram> {
+    pub(crate) fn pass(&mut self, side: usize, mut packet: Datagram) -> Vec<Datagram> {
         packet.complete();
         if let Some(parts) = cut(&packet, self.mtu) {
             return parts;
         }
-        if is_answered(&packet.bytes)
-            && let Err(error) = self.voices[side].tell(&packet.bytes, self.mtu)
-        {
-            tracing::debug!(%error, "a sender is not told of the link's MTU");
+        if self.told.0.elapsed() >= Duration::from_secs(1) {
+            self.told = (Instant::now(), 0);
+        }
+        if self.told.1 < TOLD && is_answered(&packet.bytes) {
+            self.told.1 += 1;
+            self.tell(side, &packet.bytes);
         }
         Vec::new()
+    }
+
+    fn tell(&self, side: usize, packet: &[u8]) {
+        if let Err(error) = self.voices[side].tell(packet, self.mtu) {
+            tracing::debug!(%error, "a sender is not told of the link's MTU");
+        }
     }
 }
 
@@ -67,6 +84,10 @@ fn cut(packet: &Datagram, mtu: usize) -> Option<Vec<Datagram>> {
         return None;
     }
     let payload = bytes.get(header..)?;
+    if usize::from(field & OFFSET) * 8 + payload.len() > LONGEST {
+        // No packet is as long as that.
+        return None;
+    }
     let later = copied_options(&bytes[20..header]);
     // The first part has all options, and is no longer than the others.
     let size = (mtu - header) / 8 * 8;
@@ -110,8 +131,8 @@ fn copied_options(options: &[u8]) -> Vec<u8> {
     copied
 }
 
-/// Whether its sender is told: not of an error, of a later fragment, or of what goes to many (RFC 1122, 3.2.2; RFC 4443, 2.4, which
-/// has "too big" for many as well).
+/// Whether its sender is told: not of an error, of a later fragment, of what goes to many or comes from nobody in particular
+/// (RFC 1122, 3.2.2; RFC 4443, 2.4, which has "too big" for many as well).
 fn is_answered(packet: &[u8]) -> bool {
     const ICMP: u8 = 1;
     const ICMPV6: u8 = 58;
@@ -122,9 +143,14 @@ fn is_answered(packet: &[u8]) -> bool {
             let later = u16::from_be_bytes([packet[6], packet[7]]) & OFFSET != 0;
             let is_error = packet[9] == ICMP
                 && packet.get(header).is_none_or(|kind| matches!(kind, 3 | 4 | 5 | 11 | 12));
-            !later && !is_error && !to.is_multicast() && !to.is_broadcast()
+            let from = Ipv4Addr::new(packet[12], packet[13], packet[14], packet[15]);
+            let is_one = !from.is_unspecified() && !from.is_multicast() && !from.is_broadcast();
+            !later && !is_error && is_one && !to.is_multicast() && !to.is_broadcast()
         }
-        Some(6) if packet.len() > 40 => !(packet[6] == ICMPV6 && packet[40] < 128),
+        Some(6) if packet.len() > 40 => {
+            let is_one = packet[8] != 0xff && packet[8..24] != [0; 16];
+            is_one && !(packet[6] == ICMPV6 && packet[40] < 128)
+        }
         _ => false,
     }
 }
@@ -139,9 +165,13 @@ struct Voice {
 
 impl Voice {
     fn new(interface: &str) -> io::Result<Voice> {
+        let is_port = bridge(interface).ok().flatten().is_some();
         let socket = |domain| -> io::Result<Socket> {
             let socket = Socket::new(domain, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)))?;
-            socket.bind_device(Some(interface.as_bytes()))?;
+            // What is reached by a port is reached by its bridge.
+            if !is_port {
+                socket.bind_device(Some(interface.as_bytes()))?;
+            }
             socket.set_nonblocking(true)?;
             Ok(socket)
         };

@@ -4,10 +4,8 @@ use super::{Arguments, Error, told};
 use bentpipe_net::between::{Attachment, Between as Taken};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::netns_pair::{self, End};
-use bentpipe_net::older::remove_older_links;
 use bentpipe_net::signals::Signals;
 use bentpipe_net::steal::ProcessorTimes;
-use bentpipe_net::surroundings::{Side, Surroundings};
 use bentpipe_net::too_long::LengthLimit;
 use bentpipe_net::tun::Tun;
 use bentpipe_scenario::{LiveLink, Way};
@@ -61,17 +59,11 @@ pub(super) fn run(
                 netns_pair::enter(&namespace)?;
             }
             let ends = [a, b];
-            let sides = ends
-                .each_ref()
-                .map(|name| Side { interfaces: vec![name.clone()], tun: String::new() });
             let (taken, tuns) = Taken::set_up(&ends, Attachment::of_this_kernel())?;
-            told(&remove_older_links());
-            for finding in Surroundings::of(sides).findings_of_a_link() {
-                tracing::warn!(
-                    "{}; run: {}",
-                    finding.cause(),
-                    finding.remedy().unwrap_or_default()
-                );
+            told(taken.leftovers());
+            for finding in taken.findings() {
+                let remedy = finding.remedy().unwrap_or_default();
+                tracing::warn!("{}; run: {remedy}", finding.cause());
             }
             let limit = link.mtu.map(|mtu| LengthLimit::between(&ends, mtu)).transpose()?;
             let devices = Devices { tuns, exit: Exit::Same, ends, limit };

@@ -18,10 +18,13 @@ use crate::bpf::attach::{Attached, Hook};
 use crate::bpf::program::Program;
 use crate::command::{CommandError, run};
 use crate::instance::{Instance, InstanceError};
-use crate::interface::{InterfaceError, L2, check_forwarding, l2, vrf};
-use crate::tun::{Offload, Tun, TunError};
+use crate::interface::{InterfaceError, L2, bridge, check_forwarding, l2, vrf};
+use crate::older::remove_older_links;
+use crate::surroundings::{Finding, Side, Surroundings};
+use crate::tun::{FRAME_LEN, Offload, Tun, TunError};
 use nix::errno::Errno;
-use nix::net::if_::if_nametoindex;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -35,8 +38,10 @@ const DEVICES: [&str; 2] = ["bp-link0", "bp-link1"];
 const MTU: usize = 65_535;
 /// Packets that wait in a device for us.
 const WAITING: u32 = 5000;
-/// From one look at the interfaces to the next: others delete them, and make them again.
+/// From one look at the interfaces to the next: others delete them, and make them again, or set ours down.
 const LOOK: Duration = Duration::from_secs(1);
+/// So many looks from one question for VRFs to the next: it takes a process.
+const VRF_LOOKS: u32 = 30;
 
 /// Why there is no such link. Nothing is left set up then.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +80,8 @@ pub enum BetweenError {
 /// Packets are taken for as long as this lives. When it goes, however it does, they pass as without it.
 #[derive(Debug)]
 pub struct Between {
+    leftovers: Vec<String>,
+    findings: Vec<Finding>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     _instance: Instance,
@@ -94,8 +101,19 @@ impl Between {
         if one == other {
             return Err(BetweenError::Twice(one.clone()));
         }
-        check_forwarding(interfaces)?;
+        // Ports of one bridge need no routes.
+        if bridge(one).ok().flatten().is_none_or(|it| bridge(other).ok().flatten() != Some(it)) {
+            check_forwarding(interfaces)?;
+        }
         let instance = Instance::lock(SERVICE)?;
+        let leftovers = remove_older_links();
+        let sides = DEVICES.map(str::to_owned);
+        let side = |number: usize| Side {
+            interfaces: vec![interfaces[number].clone()],
+            tun: sides[number].clone(),
+        };
+        let findings = Surroundings::of([side(0), side(1)]).findings_of_a_link();
+        // Last, since from here on packets come.
         let (first, there) = Direction::new(0, [one, other], attachment)?;
         let (second, back) = Direction::new(1, [other, one], attachment)?;
         let (stop, stopped) = channel();
@@ -105,7 +123,19 @@ impl Between {
                 directions.iter_mut().for_each(Direction::look_after);
             }
         })?;
-        Ok((Between { stop: Some(stop), thread: Some(thread), _instance: instance }, [there, back]))
+        let (stop, thread) = (Some(stop), Some(thread));
+        let between = Between { leftovers, findings, stop, thread, _instance: instance };
+        Ok((between, [there, back]))
+    }
+
+    /// What a killed link of an older version had left, which has been removed.
+    pub fn leftovers(&self) -> &[String] {
+        &self.leftovers
+    }
+
+    /// What on this host may be in the way, with the remedy.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
     }
 }
 
@@ -128,6 +158,8 @@ struct Direction {
     /// The numbers by which packets are told that have come in, and that of the interface by which they leave.
     numbers: Option<Numbers>,
     attached: Vec<Attached>,
+    /// The VRF of the one where they come in, and how many looks ago that was asked.
+    vrf: (Option<String>, u32),
     /// What could not be set right, which is said once.
     failed: Option<String>,
 }
@@ -146,16 +178,12 @@ impl Direction {
             Ok(L2::Nothing) => Tun::open(device, offload)?,
             Err(kind) => return Err(BetweenError::Kind { device: to.clone(), kind }),
         };
-        // Without addresses the host says next to nothing there, and `keep` lets nothing of that through.
-        let mtu = MTU - tun.frame_len();
-        let up = format!(
-            "link set {device} addrgenmode none\nlink set {device} mtu {mtu} txqueuelen {WAITING} up\n"
-        );
-        run("ip", &["-batch", "-"], &up)?;
         let (from, to) = (from.clone(), to.clone());
-        let (attached, failed) = (Vec::new(), None);
+        let vrf = (vrf(&from)?, 0);
+        let (numbers, attached, failed) = (None, Vec::new(), None);
         let mut direction =
-            Direction { from, to, device, attachment, numbers: None, attached, failed };
+            Direction { from, to, device, attachment, numbers, attached, vrf, failed };
+        direction.set_up_device()?;
         let numbers = direction.numbers_now().map_err(|errno| direction.refused(errno))?;
         direction.attach(&numbers)?;
         direction.numbers = Some(numbers);
@@ -166,10 +194,26 @@ impl Direction {
         BpfError::attach(&self.to, errno).into()
     }
 
+    /// Without addresses the host says next to nothing there, and `keep` lets nothing of that through.
+    fn set_up_device(&self) -> Result<(), CommandError> {
+        let (device, mtu) = (self.device, MTU - FRAME_LEN);
+        let up = format!(
+            "link set {device} addrgenmode none\nlink set {device} mtu {mtu} txqueuelen {WAITING} up\n"
+        );
+        run("ip", &["-batch", "-"], &up).map(|_| ())
+    }
+
+    fn device_is_up(&self) -> bool {
+        getifaddrs().is_ok_and(|mut all| {
+            all.any(|it| {
+                it.interface_name == self.device && it.flags.contains(InterfaceFlags::IFF_UP)
+            })
+        })
+    }
+
     /// What comes in by an interface of a VRF has come in by that to the kernel.
     fn numbers_now(&self) -> Result<Numbers, Errno> {
-        let vrf = vrf(&self.from).ok().flatten();
-        let from = [Some(&self.from), vrf.as_ref()].into_iter().flatten();
+        let from = [Some(&self.from), self.vrf.0.as_ref()].into_iter().flatten();
         let from = from.map(|name| if_nametoindex(name.as_str())).collect::<Result<_, _>>()?;
         Ok((from, if_nametoindex(self.to.as_str())?))
     }
@@ -185,8 +229,11 @@ impl Direction {
             let program = programs::take(from, device, asks);
             attach("bentpipe_link_take", program, &self.to, Hook::Egress)
         };
-        // A kernel before 5.12 cannot tell whether our device is still there.
-        let take = take(true).or_else(|_| take(false));
+        let take = match take(true) {
+            // A kernel before 5.12 cannot tell whether our device is still there.
+            Err(BpfError::Program { source: Errno::EINVAL, .. }) => take(false),
+            taken => taken,
+        };
         let attached = vec![
             // First what takes, so that it goes first as well.
             take?,
@@ -199,6 +246,13 @@ impl Direction {
 
     /// Sets right what others have changed.
     fn look_after(&mut self) {
+        if !self.device_is_up() && self.set_up_device().is_ok() {
+            tracing::warn!("{} was set down by somebody, and is up again", self.device);
+        }
+        self.vrf.1 += 1;
+        if self.vrf.1 >= VRF_LOOKS {
+            self.vrf = (vrf(&self.from).unwrap_or(self.vrf.0.take()), 0);
+        }
         // One that is not there carries nothing.
         let Ok(numbers) = self.numbers_now() else { return };
         let stands = self.attached.iter().all(Attached::stands) && !self.attached.is_empty();

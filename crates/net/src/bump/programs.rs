@@ -12,7 +12,7 @@
 //!
 //! Registers: those of `naming`, which reads the packet; R7 is the connection's [`Path`].
 
-use super::naming::{BEGINS, ERROR, IP, KEY, OTHER, PIECE, Udp, Way, load_bytes, name};
+use super::naming::{ANSWERS, BEGINS, ERROR, IP, KEY, OTHER, PIECE, Udp, Way, load_bytes, name};
 use super::numbers::Number;
 use super::path::{L2, Path};
 use crate::bpf::assembler::Assembler;
@@ -122,7 +122,10 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
             .jump("known")
             .label("a stranger's");
         count_stranger(&mut asm, links);
-        asm.label("the LAN's").jump_if(R9, Different, BEGINS, "ours to take");
+        asm.label("the LAN's")
+            .jump_if(R9, Equal, BEGINS, "begun")
+            .jump_if(R9, Different, ANSWERS, "ours to take")
+            .label("begun");
         count(&mut asm, links, Number::Begun, "ours to take");
         asm.label("ours to take");
     }

@@ -72,7 +72,7 @@ pub enum Finding {
 
 /// What a finding means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+enum Effect {
     /// Something is not as good as it could be.
     Advice,
     /// Connections are not split, and pass.
@@ -99,7 +99,7 @@ impl Finding {
     }
 
     /// What it means for connections, were packets taken in spite of it.
-    pub fn effect(&self) -> Effect {
+    fn effect(&self) -> Effect {
         match self {
             Finding::FlowTable { .. } | Finding::NotReturned { .. } => Effect::Harm,
             Finding::Port { .. } | Finding::Below { .. } => Effect::Unsplit,
@@ -116,8 +116,8 @@ impl Finding {
     pub fn cause(&self) -> String {
         match self {
             Finding::FlowTable { table, .. } => format!(
-                "flow table {table} has hardware take packets past us: connections would die, or be released (on \
-                 OpenWrt it is `flow_offloading_hw`: set it to 0)"
+                "flow table {table} has hardware take packets past our programs (on OpenWrt it is \
+                 `flow_offloading_hw`: set it to 0)"
             ),
             Finding::Port { interface, master, kind } => {
                 format!("{interface} is a port of {master} ({kind}), and its packets come in there")

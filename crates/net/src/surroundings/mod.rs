@@ -6,7 +6,7 @@ mod flow_tables;
 mod links;
 mod settings;
 
-pub use finding::{Effect, Finding};
+pub use finding::Finding;
 
 use links::Links;
 use nix::ifaddrs::getifaddrs;
@@ -54,7 +54,7 @@ impl Surroundings {
     /// What may be in the way of an emulated link between the two sides.
     pub fn findings_of_a_link(&self) -> Vec<Finding> {
         let mut findings = Settings::read(&self.sides).inspect();
-        // An emulator cuts nothing.
+        // An emulator says itself what is too long.
         findings.retain(|finding| !matches!(finding, Finding::Mtu { .. }));
         findings.extend(flow_tables::find(&self.sides));
         findings

@@ -91,11 +91,8 @@ fn a_router_with_a_link_within_does_what_it_does_without() {
 #[test]
 fn the_emulated_link_has_its_delay_and_leaves_nothing() {
     let Some(network) = Network::new("link") else { return };
-    network.run(
-        "m",
-        "for c in all default g1 g2; do sysctl -qw net.ipv4.conf.$c.rp_filter=1; done;
-         sysctl -qw net.ipv4.conf.all.src_valid_mark=1",
-    );
+    network
+        .run("m", "for c in all default g1 g2; do sysctl -qw net.ipv4.conf.$c.rp_filter=1; done");
     // Before anything is measured.
     H2.into_iter().for_each(|address| network.meet_neighbours(address));
     let config = LinkConfig {
@@ -165,6 +162,12 @@ fn an_interface_that_is_made_again_is_one_of_the_link() {
         let time = text.split("time=").nth(1).and_then(|it| it.split(' ').next()?.parse().ok());
         time.is_none_or(|time: f64| time < 399.0).then_some(text)
     });
+    // Nor is our own device safe from them.
+    network.run("m", "ip link set bp-link0 down");
+    crate::network::within("its device is up again", || {
+        let text = network.run("h1", "ping -c1 -W10 10.77.2.2 || true");
+        (!text.contains("time=")).then_some(text)
+    });
     link.stop();
 }
 
@@ -179,6 +182,8 @@ fn ports_of_a_bridge_are_ends() {
     for (host, number) in [("h1", 1), ("h2", 2)] {
         network.run(host, &format!("ip addr add 10.99.0.{number}/24 dev e"));
     }
+    // A bridge takes no forwarding.
+    network.run("m", "sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0");
     let config = LinkConfig { delay: Duration::from_millis(200).into(), ..LinkConfig::IDEAL };
     let kind = Attachment::of_this_kernel();
     let Some(link) = Link::start(&network, kind, config, None) else { return };

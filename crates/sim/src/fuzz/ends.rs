@@ -86,10 +86,12 @@ impl Ends {
     /// Whether an end stands where a forged RST had its number: not when that was sent, but while it crossed the satellite,
     /// what comes before it has come. Then it is exact, and no TCP helps (RFC 5961, 3.2; fault seed 116282616).
     fn met_a_forged_reset(&self, call: &Call, world: &World) -> bool {
-        (0..2).any(|end| {
+        let is_reset = call.reports(world).into_iter().flatten().any(|report| report.reset);
+        let is_exact = (0..2).any(|end| {
             let stands = call.tcb(world, end).map(expected);
             stands.is_some_and(|number| self.forged_resets[end].contains(&number.0))
-        })
+        });
+        is_reset && is_exact
     }
 
     /// Checks the ends at host `host`, which something has happened to.
