@@ -15,7 +15,10 @@ pub enum InterfaceError {
     #[error("there is no interface {0} in this network namespace")]
     Unknown(String),
     /// The kernel does not forward.
-    #[error("{0} does not forward IPv4: run `sysctl -w net.ipv4.ip_forward=1`")]
+    // The first alone does nothing where it is 1 already.
+    #[error(
+        "{0} does not forward IPv4: run `sysctl -w net.ipv4.ip_forward=1 net.ipv4.conf.{0}.forwarding=1`"
+    )]
     Forwarding(String),
     /// `ip` said something unexpected.
     #[error("`ip` does not tell the MTU of {0}")]

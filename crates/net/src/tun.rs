@@ -102,6 +102,37 @@ enum Kind {
     Frames,
 }
 
+/// Whether the kernel has TUN devices for us. Makes none.
+///
+/// # Errors
+/// [`TunError`].
+pub fn try_it() -> Result<(), TunError> {
+    open_driver(NEW).map(|_| ())
+}
+
+/// What a device is called that has no name yet.
+const NEW: &str = "(a new one)";
+
+/// The driver's file, for a device `name`.
+fn open_driver(name: &str) -> Result<File, TunError> {
+    File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/net/tun")
+        .map_err(|source| refused(name, source))
+}
+
+fn refused(name: &str, source: io::Error) -> TunError {
+    match source.raw_os_error() {
+        Some(libc::EBUSY | libc::EEXIST) => TunError::Busy(name.to_owned()),
+        // A file in its place, as some containers have it.
+        Some(libc::ENOENT | libc::ENODEV | libc::ENXIO | libc::ENOTTY) => TunError::NoDriver,
+        Some(libc::EPERM | libc::EACCES) => TunError::Permission(name.to_owned()),
+        _ => TunError::Io { name: name.to_owned(), source },
+    }
+}
+
 impl Tun {
     /// Creates the device `name` in the calling thread's network namespace. It is down and has no
     /// address.
@@ -126,23 +157,8 @@ impl Tun {
         if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.bytes().any(bad) {
             return Err(TunError::Name(name.to_owned()));
         }
-        let error = |source: io::Error| match source.raw_os_error() {
-            Some(libc::EBUSY | libc::EEXIST) => TunError::Busy(name.to_owned()),
-            // A file in its place, as some containers have it.
-            Some(libc::ENOTTY) => TunError::NoDriver,
-            Some(libc::EPERM | libc::EACCES) => TunError::Permission(name.to_owned()),
-            _ => TunError::Io { name: name.to_owned(), source },
-        };
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open("/dev/net/tun")
-            .map_err(|source| match source.raw_os_error() {
-                Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => TunError::NoDriver,
-                _ => error(source),
-            })?;
-        ioctl::attach(&file, name, offload, kind).map_err(|errno| error(errno.into()))?;
+        let file = open_driver(name)?;
+        ioctl::attach(&file, name, offload, kind).map_err(|errno| refused(name, errno.into()))?;
         Ok(Tun { file, name: name.to_owned(), offload, kind })
     }
 

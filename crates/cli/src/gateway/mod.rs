@@ -1,6 +1,7 @@
 //! `bentpipe gateway`: the splitting gateway on real packets.
 
 mod answers;
+mod check;
 mod condition;
 mod config;
 mod diversion;
@@ -157,6 +158,12 @@ Examples:
   bentpipe gateway record -o now.pcapng
   bentpipe gateway record --flow 'host 10.0.0.7 and port 443' --for 10min --max-bytes 1GB -o slow.qlog")]
     Record(record::Arguments),
+    /// Say what on this host would keep a gateway from splitting, and what to do about it; change nothing
+    ///
+    /// A line for each thing that is found, with its remedy: what keeps a gateway from starting, what keeps it from splitting (it
+    /// starts and waits until that is gone), and advice. The exit code is 0 if a gateway would split.
+    #[command(after_help = "Example:\n  bentpipe gateway check gateway.toml")]
+    Check(check::Arguments),
     /// Watch over the gateway that has started this process
     #[command(hide = true)]
     Watchdog {
@@ -228,6 +235,7 @@ pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCo
         (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
+        (Some(Asked::Check(arguments)), _) => return check::run(arguments),
         (Some(Asked::Watchdog { vouching }), _) => {
             panics::log();
             watchdog::watch(SERVICE, *vouching)?;

@@ -16,6 +16,7 @@ mod bad_input;
 mod behind_nat;
 mod beside;
 mod captured;
+mod check;
 mod closing;
 mod crashes;
 mod crowd;
@@ -30,7 +31,6 @@ mod links;
 mod local_users;
 mod log_sinks;
 mod measured;
-mod mending;
 mod observation;
 mod opening;
 mod pair;
@@ -43,6 +43,7 @@ mod programs;
 mod queues;
 mod recorded;
 mod recording;
+mod repairs;
 mod routes;
 mod signals;
 mod slow;
@@ -105,11 +106,12 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         hangs::CASES,
         in_the_way::CASES,
         attack::CASES,
+        check::CASES,
         behind_nat::CASES,
         two_satellites::CASES,
         log_sinks::CASES,
         signals::CASES,
-        mending::CASES,
+        repairs::CASES,
         observation::CASES,
         recording::CASES,
         bad_input::CASES,

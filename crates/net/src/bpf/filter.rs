@@ -117,13 +117,22 @@ fn parent(hook: Hook) -> u32 {
 
 /// Whether the device has `clsact`, and not the `ingress` that has the same handle and one list for both hooks.
 fn has_clsact(device: u32) -> Result<bool, Errno> {
+    has_discipline(device, b"clsact\0")
+}
+
+/// Whether the device has an `ingress` queueing discipline, beside which it has no `clsact`.
+pub(crate) fn has_ingress(device: u32) -> Result<bool, Errno> {
+    has_discipline(device, b"ingress\0")
+}
+
+fn has_discipline(device: u32, kind: &[u8]) -> Result<bool, Errno> {
     let mut found = false;
     Message::new(libc::RTM_GETQDISC, DUMP, 0, 0, 0, 0).ask(|message| {
         // `struct tcmsg`, and the kind first of all attributes.
         let word = |at: usize| message.get(at..at + 4).map(|it| it.try_into().expect("four"));
         let [of, parent] = [4, 12].map(|at| word(at).map(u32::from_ne_bytes));
-        let kind = message.get(24..).is_some_and(|kind| kind.starts_with(b"clsact\0"));
-        found |= of == Some(device) && parent == Some(CLSACT) && kind;
+        let is_such = message.get(24..).is_some_and(|found| found.starts_with(kind));
+        found |= of == Some(device) && parent == Some(CLSACT) && is_such;
     })?;
     Ok(found)
 }

@@ -11,6 +11,7 @@ pub(crate) mod program;
 mod syscall;
 
 pub use attach::Attachment;
+pub(crate) use filter::has_ingress;
 
 /// Why the kernel does not take a program or a map.
 #[derive(Debug, thiserror::Error)]

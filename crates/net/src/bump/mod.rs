@@ -30,10 +30,11 @@ pub use state::TakingState;
 pub use table::{PATIENCE, Table, Vouching};
 pub use wire::Wire;
 
-use crate::bpf::{Attachment, BpfError};
+use crate::bpf::{Attachment, BpfError, has_ingress};
 use crate::command::CommandError;
 use crate::tun::{Offload, Tun, TunError};
 use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
 use std::sync::Arc;
 
 /// Why no packets are taken. Nothing is left set up then.
@@ -87,6 +88,19 @@ pub struct BumpConfig {
 /// [`BpfError`].
 pub fn try_it() -> Result<(), BpfError> {
     Table::new(1).map(|_| ())
+}
+
+/// Whether packets can be taken at a device. Changes nothing.
+///
+/// # Errors
+/// [`BumpError`], if it is not there, of a kind whose packets have other headers, or has no place for programs.
+pub fn check_device(device: &str) -> Result<(), BumpError> {
+    wire::header_of(device)?;
+    let number = if_nametoindex(device)?;
+    if Attachment::of_this_kernel() == Attachment::Clsact && has_ingress(number)? {
+        return Err(BpfError::Ingress { device: device.to_owned() }.into());
+    }
+    Ok(())
 }
 
 /// Takes packets once somebody [vouches](Vouching::vouch) for us: those that are about to leave are read from the first TUN

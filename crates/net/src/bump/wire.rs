@@ -282,7 +282,7 @@ fn address_of(device: &str) -> Option<[u8; 6]> {
 }
 
 /// How many bytes a device's packets have in front of the IP header.
-fn header_of(device: &str) -> Result<usize, BumpError> {
+pub(super) fn header_of(device: &str) -> Result<usize, BumpError> {
     match l2(device)? {
         Ok(L2::Ethernet) => Ok(FRAME_LEN),
         Ok(L2::Nothing) => Ok(0),

@@ -17,9 +17,9 @@ use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gate
 use crate::toolbox::{End, PATIENCE, await_said};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
-    ("lan_device_set_down_is_mended", || mended(&LAN_DOWN)),
-    ("satellite_device_set_down_is_mended", || mended(&SATELLITE_DOWN)),
-    ("deleted_device_is_mended", || mended(&DELETED)),
+    ("lan_device_set_down_is_repaired", || repaired(&LAN_DOWN)),
+    ("satellite_device_set_down_is_repaired", || repaired(&SATELLITE_DOWN)),
+    ("deleted_device_is_repaired", || repaired(&DELETED)),
     ("satellite_interface_comes_up_again", satellite_comes_up_again),
     ("satellite_interface_is_made_again", satellite_is_made_again),
     ("what_is_not_ours_is_let_be", what_is_not_ours_is_let_be),
@@ -45,7 +45,7 @@ const DELETED: Breakage =
 
 /// New connections are split again, the log says why they were not, and those that were under way
 /// end well, idle or busy.
-fn mended(breakage: &Breakage) {
+fn repaired(breakage: &Breakage) {
     if !gateways_wanted() {
         return;
     }
@@ -60,10 +60,10 @@ fn mended(breakage: &Breakage) {
     let said = gateway.stderr();
     assert!(said.contains("changed by somebody, and repaired"), "{said}");
     assert!(said.contains(breakage.said), "{said}");
-    let mended = mends(&gateway);
+    let repaired = repairs(&gateway);
     idle.iter().for_each(|pair| talk(pair, 100_000));
     idle.into_iter().for_each(part);
-    assert_eq!(mends(&gateway), mended, "it is at peace: {}", gateway.stderr());
+    assert_eq!(repairs(&gateway), repaired, "it is at peace: {}", gateway.stderr());
 
     let Some(status) = gateway.stop() else { panic!("it does not end: {}", gateway.stderr()) };
     assert!(status.success(), "{status}: {}", gateway.stderr());
@@ -85,7 +85,7 @@ fn satellite_comes_up_again() {
     });
     assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
     await_said(&gateway, "interface sat0 is back", 1);
-    assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
+    assert_eq!(repairs(&gateway), 0, "{}", gateway.stderr());
 }
 
 /// The same where the interface is deleted and another one gets its name.
@@ -103,7 +103,7 @@ fn satellite_is_made_again() {
     });
     assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
     await_said(&gateway, "interface sat0 is back", 1);
-    assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
+    assert_eq!(repairs(&gateway), 0, "{}", gateway.stderr());
 }
 
 /// A device that was deleted and cannot be made again, as there is another one of its name: the
@@ -169,7 +169,7 @@ fn what_is_not_ours_is_let_be() {
     }
     testbed.g1.ip("link set sat0 mtu 1500\n").expect("its MTU");
     thread::sleep(Duration::from_millis(1500));
-    assert_eq!(mends(&gateway), 0, "{}", gateway.stderr());
+    assert_eq!(repairs(&gateway), 0, "{}", gateway.stderr());
     await_both_split(&testbed);
 }
 
@@ -205,7 +205,7 @@ fn await_both_split(testbed: &Arc<Testbed>) {
     FAMILIES.into_iter().for_each(|family| await_split(testbed, Place::Near, family));
 }
 
-fn mends(gateway: &Process) -> usize {
+fn repairs(gateway: &Process) -> usize {
     gateway.stderr().matches("repaired: ").count()
 }
 

@@ -1,0 +1,141 @@
+//! `bentpipe gateway check`: what on this host would keep a gateway from starting or from splitting, and what to do about it. It
+//! changes nothing.
+
+use super::{Error, TUNS, config};
+use bentpipe_net::bump;
+use bentpipe_net::interface::{InterfaceError, check_forwarding};
+use bentpipe_net::surroundings::{Finding, Side, Surroundings};
+use bentpipe_net::tun;
+use bentpipe_scenario::gateway::Interface;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What is to be checked.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The configuration (TOML) of the gateway that is to run here
+    #[arg(value_name = "FILE")]
+    config: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What something means for a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// It does not start.
+    Stops,
+    /// It splits nothing.
+    Sleeps,
+    /// It splits.
+    Advice,
+}
+
+impl Effect {
+    fn name(self) -> &'static str {
+        match self {
+            Effect::Stops => "does_not_start",
+            Effect::Sleeps => "splits_nothing",
+            Effect::Advice => "advice",
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Effect::Stops => "does not start",
+            Effect::Sleeps => "splits nothing",
+            Effect::Advice => "advice",
+        }
+    }
+}
+
+/// Something that was found.
+#[derive(Debug)]
+struct Problem {
+    name: &'static str,
+    effect: Effect,
+    cause: String,
+    remedy: Option<String>,
+    /// In one line, with the remedy.
+    line: String,
+}
+
+impl Problem {
+    /// What says its remedy in its own words.
+    fn stops(name: &'static str, error: &impl ToString) -> Problem {
+        let line = error.to_string();
+        Problem { name, effect: Effect::Stops, cause: line.clone(), remedy: None, line }
+    }
+
+    fn json(&self) -> Value {
+        let Problem { name, effect, cause, remedy, .. } = self;
+        json!({ "name": name, "effect": effect.name(), "cause": cause, "remedy": remedy })
+    }
+}
+
+impl From<Finding> for Problem {
+    fn from(finding: Finding) -> Problem {
+        Problem {
+            name: finding.name(),
+            effect: if finding.forbids_diversion() { Effect::Sleeps } else { Effect::Advice },
+            cause: finding.cause(),
+            remedy: finding.remedy(),
+            line: finding.to_string(),
+        }
+    }
+}
+
+/// Checks this host for the gateway of a file. The exit code is that of failure if it would not split.
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let problems = problems(&arguments.config)?;
+    let splits = problems.iter().all(|problem| problem.effect == Effect::Advice);
+    let text = if arguments.json {
+        let problems: Vec<Value> = problems.iter().map(Problem::json).collect();
+        format!("{}\n", json!({ "splits": splits, "problems": problems }))
+    } else {
+        let lines = problems.iter().map(|it| format!("{}: {}\n", it.effect.in_words(), it.line));
+        let last = match (splits, problems.is_empty()) {
+            (true, true) => "nothing is in the way: a gateway splits here\n",
+            (true, false) => "a gateway splits here\n",
+            (false, _) => "a gateway splits nothing here\n",
+        };
+        lines.chain([last.to_owned()]).collect()
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(if splits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
+    let file = config::read(path)?;
+    let names = |side: &[Interface]| -> Vec<String> {
+        side.iter().map(|interface| interface.name.clone()).collect()
+    };
+    let (lan, satellite) = (names(&file.lan), names(&file.satellite));
+    let mut problems = Vec::new();
+    let mut all_there = true;
+    for name in [&lan[..], &satellite].concat() {
+        if let Err(error) = check_forwarding(&[name]) {
+            all_there &= !matches!(error, InterfaceError::Unknown(_));
+            problems.push(Problem::stops("interface", &error));
+        }
+    }
+    problems.extend(tun::try_it().err().map(|error| Problem::stops("tun", &error)));
+    problems.extend(bump::try_it().err().map(|error| Problem::stops("programs", &error)));
+    if all_there {
+        let devices = satellite.iter().filter_map(|device| bump::check_device(device).err());
+        problems.extend(devices.map(|error| Problem::stops("device", &error)));
+        let side = |interfaces: &[String], tun: &str| Side {
+            interfaces: interfaces.to_vec(),
+            tun: tun.into(),
+        };
+        let sides = [side(&lan, TUNS[0]), side(&satellite, TUNS[1])];
+        let findings = Surroundings::of(sides).findings();
+        // What keeps it from starting has been said.
+        let said = |finding: &Finding| matches!(finding, Finding::Forwarding { .. });
+        problems.extend(findings.into_iter().filter(|it| !said(it)).map(Problem::from));
+    }
+    Ok(problems)
+}
