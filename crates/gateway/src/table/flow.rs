@@ -13,6 +13,9 @@ use crate::{PerSide, Side};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 
+/// Of what flows' streams have for themselves: there are many flows, and chunks are multiples of it.
+const SHARE_UNIT: Bytes = Bytes::new(256);
+
 /// A flow in the table.
 #[derive(Debug)]
 pub(crate) struct Flow<B> {
@@ -29,8 +32,8 @@ pub(crate) struct Flow<B> {
     pub(super) account: Account,
     /// When the gateway looks at it again.
     pub(super) alarm: Alarm,
-    /// What each of its streams has of the pool for itself, in bytes; 0 while it waits for that.
-    share: u32,
+    /// What each of its streams has of the pool for itself, in [`SHARE_UNIT`]s; 0 while it waits for that.
+    share: u16,
     /// The flow's end has been counted.
     end_noted: bool,
     /// The flow is in the queue of those that may have something to send.
@@ -165,14 +168,14 @@ impl<B> Flow<B> {
         self.share > 0
     }
 
-    /// What each of them has so; nothing while they wait.
+    /// What each of them has so, rounded up; nothing while they wait.
     pub(super) fn share(&self) -> Bytes {
-        Bytes::from(self.share)
+        SHARE_UNIT * u64::from(self.share)
     }
 
     /// They have so much from now on.
     pub(super) fn set_share(&mut self, share: Bytes) {
-        self.share = u32::try_from(share.count()).unwrap_or(u32::MAX);
+        self.share = u16::try_from(share.div_ceil(SHARE_UNIT)).unwrap_or(u16::MAX);
     }
 
     /// It is to be asked for something to send, or has been. Whether it was to be asked before.

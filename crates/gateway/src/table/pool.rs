@@ -60,6 +60,7 @@ impl Account {
 impl<B: Buffer> Gateway<B> {
     /// What a flow may take whose streams have this `share`, or none while it waits for one.
     pub(super) fn allowance(&self, share: Bytes) -> Allowance {
+        let share = share.min(self.share());
         let free = if share.is_zero() { self.uncharged() } else { self.free() };
         Allowance {
             max: Bytes::of_len(free) / 4,

@@ -38,20 +38,37 @@ const QUANTUM: i32 = 1_500;
 pub(crate) struct DrrEntry {
     /// Its place: the lower it is, the earlier its turn. 0: none yet.
     place: u64,
-    /// It is in the queue.
-    waits: bool,
+    /// [`WAITS`] and [`UNHEARD`]: there are many flows.
+    is: u8,
     /// Bytes that it may send until the next flow's turn; or has sent beyond.
     deficit: i32,
     /// Bytes that it has in flight, as the link knows it. Windows are below 1 GiB.
     in_flight: u32,
-    /// Its host has let a timer expire, and has not been heard since.
-    unheard: bool,
     /// What of the link it takes, where initial windows are what is free.
     load: u32,
     /// When it has lost something, by the rounds of the link.
     lossy: LossyRound,
     /// Whether it has had its initial window, where that is so.
     start: Start,
+}
+
+/// It is in the queue.
+const WAITS: u8 = 1;
+/// Its host has let a timer expire, and has not been heard since.
+const UNHEARD: u8 = 2;
+
+impl DrrEntry {
+    fn waits(&self) -> bool {
+        self.is & WAITS != 0
+    }
+
+    fn is_unheard(&self) -> bool {
+        self.is & UNHEARD != 0
+    }
+
+    fn set(&mut self, bit: u8, is: bool) {
+        self.is = if is { self.is | bit } else { self.is & !bit };
+    }
 }
 
 /// A link that flows share.
@@ -151,7 +168,8 @@ impl LinkScheduler {
 
     /// Whether a flow that comes now is to wait: for the link, or behind others.
     pub(super) fn is_busy(&self, now: Instant, turn: &DrrEntry) -> bool {
-        let waits = self.has_waiting() || now < self.pacer.next() || self.is_full(turn.unheard);
+        let waits =
+            self.has_waiting() || now < self.pacer.next() || self.is_full(turn.is_unheard());
         self.rate.is_some() && waits
     }
 
@@ -178,20 +196,21 @@ impl LinkScheduler {
     pub(super) fn set_in_flight(&mut self, turn: &mut DrrEntry, bytes: u64, unheard: bool) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.forget_in_flight(turn);
-        if turn.waits
-            && turn.unheard != unheard
-            && let Some(id) = self.queue(turn.unheard).remove(&turn.place)
+        if turn.waits()
+            && turn.is_unheard() != unheard
+            && let Some(id) = self.queue(turn.is_unheard()).remove(&turn.place)
         {
             self.queue(unheard).insert(turn.place, id);
         }
-        (turn.in_flight, turn.unheard) = (bytes, unheard);
+        turn.in_flight = bytes;
+        turn.set(UNHEARD, unheard);
         self.in_flight += u64::from(bytes);
         self.in_flight_unheard += if unheard { u64::from(bytes) } else { 0 };
     }
 
     fn forget_in_flight(&mut self, turn: &DrrEntry) {
         self.in_flight -= u64::from(turn.in_flight);
-        self.in_flight_unheard -= if turn.unheard { u64::from(turn.in_flight) } else { 0 };
+        self.in_flight_unheard -= if turn.is_unheard() { u64::from(turn.in_flight) } else { 0 };
     }
 
     /// Whether a flow that begins has to make do with what leaves at once: others begin, too, or the link is
@@ -262,8 +281,8 @@ impl LinkScheduler {
             self.last_place += 1;
             turn.place = self.last_place;
         }
-        turn.waits = true;
-        self.queue(turn.unheard).insert(turn.place, id);
+        turn.set(WAITS, true);
+        self.queue(turn.is_unheard()).insert(turn.place, id);
     }
 
     /// The flow is gone.
@@ -272,8 +291,8 @@ impl LinkScheduler {
         if let Some(free_share) = &mut self.free_share {
             free_share.remove(turn);
         }
-        if turn.waits {
-            self.queue(turn.unheard).remove(&turn.place);
+        if turn.waits() {
+            self.queue(turn.is_unheard()).remove(&turn.place);
         }
     }
 
@@ -319,7 +338,7 @@ impl LinkScheduler {
     /// Whether it is the turn of flow `id`, which came [next](LinkScheduler::next). If not, it goes behind
     /// the others, with a quantum more.
     pub(super) fn begins(&mut self, id: usize, turn: &mut DrrEntry) -> bool {
-        turn.waits = false;
+        turn.set(WAITS, false);
         if turn.deficit <= 0 {
             turn.deficit += QUANTUM;
         }
@@ -327,7 +346,7 @@ impl LinkScheduler {
             turn.place = 0;
             self.wait(id, turn);
         }
-        !turn.waits
+        !turn.waits()
     }
 
     /// In its turn the flow has sent something: on this link, if `sent`.
