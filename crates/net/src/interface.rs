@@ -20,6 +20,14 @@ pub enum InterfaceError {
         "{0} does not forward IPv4: run `sysctl -w net.ipv4.ip_forward=1 net.ipv4.conf.{0}.forwarding=1`"
     )]
     Forwarding(String),
+    /// Its packets have a header of another kind than we know.
+    #[error("{device} is of a kind ({kind}) on which packets cannot be taken")]
+    Kind {
+        /// Its name.
+        device: String,
+        /// What kind.
+        kind: String,
+    },
     /// `ip` said something unexpected.
     #[error("`ip` does not tell the MTU of {0}")]
     Mtu(String),
@@ -63,19 +71,19 @@ pub(crate) enum L2 {
     Nothing,
 }
 
-/// That of the interface of this name, or what kind it is if that is none of these.
+/// That of the interface of this name.
 ///
 /// # Errors
-/// [`CommandError`].
-pub(crate) fn l2(name: &str) -> Result<Result<L2, String>, CommandError> {
-    Ok(match &*link_type(name)? {
+/// [`InterfaceError`], also if it is none of these.
+pub(crate) fn l2(name: &str) -> Result<L2, InterfaceError> {
+    match &*link_type(name)? {
         "ether" => Ok(L2::Ethernet),
         "none" | "ppp" | "tunnel" | "tunnel6" | "ipip" | "sit" | "gre" | "gre6" | "rawip" => {
             Ok(L2::Nothing)
         }
         // At an XFRM interface what was decrypted passes, as it would lose what its policy asks for: half of a connection.
-        kind => Err(kind.to_owned()),
-    })
+        kind => Err(InterfaceError::Kind { device: name.to_owned(), kind: kind.to_owned() }),
+    }
 }
 
 /// The VRF that an interface is in.

@@ -1,12 +1,11 @@
 //! `bentpipe gateway check`: what on this host would keep a gateway from starting or from splitting, and what to do about it. It
 //! changes nothing.
 
-use super::{Error, TUNS, config};
+use super::{Error, config, names, surroundings_of};
 use bentpipe_net::bump;
 use bentpipe_net::interface::{InterfaceError, check_forwarding};
-use bentpipe_net::surroundings::{Finding, Side, Surroundings};
+use bentpipe_net::surroundings::Finding;
 use bentpipe_net::tun;
-use bentpipe_scenario::gateway::Interface;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -110,9 +109,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
     let file = config::read(path)?;
-    let names = |side: &[Interface]| -> Vec<String> {
-        side.iter().map(|interface| interface.name.clone()).collect()
-    };
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
     let mut problems = Vec::new();
     let mut all_there = true;
@@ -127,12 +123,7 @@ fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
     if all_there {
         let devices = satellite.iter().filter_map(|device| bump::check_device(device).err());
         problems.extend(devices.map(|error| Problem::stops("device", &error)));
-        let side = |interfaces: &[String], tun: &str| Side {
-            interfaces: interfaces.to_vec(),
-            tun: tun.into(),
-        };
-        let sides = [side(&lan, TUNS[0]), side(&satellite, TUNS[1])];
-        let findings = Surroundings::of(sides).findings();
+        let findings = surroundings_of(&lan, &satellite).findings();
         // What keeps it from starting has been said.
         let said = |finding: &Finding| matches!(finding, Finding::Forwarding { .. });
         problems.extend(findings.into_iter().filter(|it| !said(it)).map(Problem::from));

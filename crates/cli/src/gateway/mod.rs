@@ -251,9 +251,6 @@ pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCo
 /// Splits connections until a signal comes.
 fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Error> {
     let file = config::read(path)?;
-    let names = |side: &[Interface]| -> Vec<String> {
-        side.iter().map(|interface| interface.name.clone()).collect()
-    };
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
     panics::log();
     signals::dump_core_upon_second_quit()?;
@@ -263,11 +260,7 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
         _ => Error::from(error),
     })?;
     let instance = Instance::lock_within(SERVICE, CLEARING)?;
-    let side = |interfaces: &[String], tun: &str| Side {
-        interfaces: interfaces.to_vec(),
-        tun: tun.into(),
-    };
-    let surroundings = Surroundings::of([side(&lan, TUNS[0]), side(&satellite, TUNS[1])]);
+    let surroundings = surroundings_of(&lan, &satellite);
     let mut config = file.config.clone();
     config.lan.mtu = min_mtu(&lan)?;
     config.satellite.mtu = min_mtu(&satellite)?;
@@ -325,6 +318,18 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     outputs.print(&if json { format!("{}\n", report.json()) } else { report.to_string() })?;
     result?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn names(side: &[Interface]) -> Vec<String> {
+    side.iter().map(|interface| interface.name.clone()).collect()
+}
+
+fn surroundings_of(lan: &[String], satellite: &[String]) -> Surroundings {
+    let side = |interfaces: &[String], tun: &str| Side {
+        interfaces: interfaces.to_vec(),
+        tun: tun.into(),
+    };
+    Surroundings::of([side(lan, TUNS[0]), side(satellite, TUNS[1])])
 }
 
 /// Knows from now on what another gateway has left. It is taken away even where nobody wants to know.

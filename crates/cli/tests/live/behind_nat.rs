@@ -1,6 +1,5 @@
 //! A gateway on a router that masquerades what leaves over the satellite: who is behind it is known, and hears what it is told.
 
-use std::fs;
 use std::io;
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -13,8 +12,7 @@ use bentpipe_net::testbed::{Testbed, TestbedConfig};
 
 use crate::life::exchange;
 use crate::observation::ask;
-use crate::stage::{BENTPIPE, Ends, FAMILIES, Family, build, fast_link, gateways_wanted};
-use crate::toolbox::PATIENCE;
+use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateway_by, gateways_wanted};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("clients_are_known_behind_masquerade", clients_are_known),
@@ -28,14 +26,9 @@ const MASQUERADE: &str = "table inet nat { chain post { type nat hook postroutin
 fn stage(policy: &str) -> (Arc<Testbed>, Process) {
     let testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     testbed.g1.nft(MASQUERADE).expect("masquerade");
-    let path = testbed.files().join("nat.toml");
     let text =
         format!("[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[policy]\n{policy}\n");
-    fs::write(&path, text).expect("a file");
-    let mut command = testbed.g1.command(BENTPIPE);
-    command.args(["gateway", "--config"]).arg(path);
-    let mut gateway = Process::start("bentpipe gateway", &mut command).expect("a gateway");
-    gateway.wait_for_line("bentpipe gateway: ready", PATIENCE).expect("ready");
+    let gateway = gateway_by(&testbed, &text);
     (Arc::new(testbed), gateway)
 }
 

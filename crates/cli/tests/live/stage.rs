@@ -2,6 +2,7 @@
 //! conditions, built when the first case wants one.
 
 use std::fmt;
+use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_net::bump;
 use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::process::Process;
 use bentpipe_net::netns::teardown::unique_name;
 use bentpipe_net::testbed::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
 use bentpipe_net::tun::{Offload, Tun};
@@ -127,6 +129,17 @@ pub(crate) fn fast_link() -> SatelliteLink {
 pub(crate) fn narrow_link() -> SatelliteLink {
     let rate = Rate::from_bits_per_sec(10_000_000);
     SatelliteLink::with_bdp_queue(rate, Duration::from_millis(100))
+}
+
+/// A gateway in G1 by a file of this text.
+pub(crate) fn gateway_by(testbed: &Testbed, text: &str) -> Process {
+    let path = testbed.files().join("gateway.toml");
+    fs::write(&path, text).expect("a file");
+    let mut command = testbed.g1.command(BENTPIPE);
+    command.args(["gateway", "--config"]).arg(path);
+    let mut gateway = Process::start("bentpipe gateway", &mut command).expect("a gateway");
+    gateway.wait_for_line("bentpipe gateway: ready", PATIENCE).expect("ready");
+    gateway
 }
 
 /// A geostationary link: 8 Mbit/s, 250 ms each way.

@@ -1,7 +1,6 @@
 //! A gateway with two satellite interfaces, of which one fails in the middle of uploads: what it owes goes by the other one, though
 //! its hosts have nothing more to say.
 
-use std::fs;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use bentpipe_net::netns::process::Process;
 use bentpipe_net::testbed::{Testbed, TestbedConfig, Told};
 
 use crate::observation::ask;
-use crate::stage::{BENTPIPE, Ends, FAMILIES, build, gateways_wanted, narrow_link};
+use crate::stage::{Ends, FAMILIES, build, gateway_by, gateways_wanted, narrow_link};
 use crate::toolbox::{PATIENCE, accept, assert_same, content, finish, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -80,12 +79,7 @@ fn stage() -> (Arc<Testbed>, Process) {
             ))
             .expect("addresses");
     }
-    let path = testbed.files().join("two.toml");
     let text = "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\", \"sat1\"]\n";
-    fs::write(&path, text).expect("a file");
-    let mut command = testbed.g1.command(BENTPIPE);
-    command.args(["gateway", "--config"]).arg(path);
-    let mut gateway = Process::start("bentpipe gateway", &mut command).expect("a gateway");
-    gateway.wait_for_line("bentpipe gateway: ready", PATIENCE).expect("ready");
+    let gateway = gateway_by(&testbed, text);
     (Arc::new(testbed), gateway)
 }

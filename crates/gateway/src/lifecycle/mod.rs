@@ -144,10 +144,10 @@ impl<B: Buffer> SplicedFlow<B> {
     ) {
         for leg in Leg::BOTH {
             if self.is_open() && self.may_send(leg) {
-                let timeouts = self.splice.tcb(leg).sender.stats().timeouts;
+                let timeouts = self.splice.tcb(leg).sender.timeouts();
                 self.splice.tcb_mut(leg).on_timer(now);
                 self.suspect_silence(now, leg);
-                let timed_out = self.splice.tcb(leg).sender.stats().timeouts > timeouts;
+                let timed_out = self.splice.tcb(leg).sender.timeouts() > timeouts;
                 if timed_out && sides[leg] == Side::Satellite {
                     self.ask_for_its_way(now, leg.other());
                 }

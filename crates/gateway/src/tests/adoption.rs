@@ -282,7 +282,7 @@ fn windows_go_on_where_they_were() {
     assert_eq!(fate, Disposition::Consumed);
 }
 
-/// Fault seed 122223200: what its receiver cuts has promised more, and nothing of that is taken back.
+/// Fault seed 122223200: what its receiver cuts has promised more, and the gateway keeps to it.
 #[test]
 fn what_is_cut_has_opened_the_window() {
     let mut table = Table::new(config(1000));

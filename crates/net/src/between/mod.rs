@@ -46,7 +46,7 @@ const VRF_LOOKS: u32 = 30;
 /// Why there is no such link. Nothing is left set up then.
 #[derive(Debug, thiserror::Error)]
 pub enum BetweenError {
-    /// An interface does not exist, or does not forward.
+    /// An interface does not exist, does not forward, or is of another kind.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
     /// Both are one.
@@ -64,14 +64,6 @@ pub enum BetweenError {
     /// A program.
     #[error(transparent)]
     Bpf(#[from] BpfError),
-    /// An interface's packets have a header of another kind.
-    #[error("{device} is of a kind ({kind}) on which packets cannot be taken")]
-    Kind {
-        /// Its name.
-        device: String,
-        /// What kind.
-        kind: String,
-    },
     /// A thread.
     #[error("cannot look after the interfaces: {0}")]
     Thread(#[from] io::Error),
@@ -174,9 +166,8 @@ impl Direction {
     ) -> Result<(Direction, Tun), BetweenError> {
         let (device, offload) = (DEVICES[number], Offload::TcpAndUdp);
         let tun = match l2(to)? {
-            Ok(L2::Ethernet) => Tun::open_frames(device, offload)?,
-            Ok(L2::Nothing) => Tun::open(device, offload)?,
-            Err(kind) => return Err(BetweenError::Kind { device: to.clone(), kind }),
+            L2::Ethernet => Tun::open_frames(device, offload)?,
+            L2::Nothing => Tun::open(device, offload)?,
         };
         let (from, to) = (from.clone(), to.clone());
         let vrf = (vrf(&from)?, 0);

@@ -32,6 +32,7 @@ pub use wire::Wire;
 
 use crate::bpf::{Attachment, BpfError, has_ingress};
 use crate::command::CommandError;
+use crate::interface::InterfaceError;
 use crate::tun::{Offload, Tun, TunError};
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -52,14 +53,9 @@ pub enum BumpError {
     /// What the programs are told, or what devices there are.
     #[error("the kernel does not answer: {0}")]
     Kernel(#[from] Errno),
-    /// The device's packets have a header of another kind.
-    #[error("{device} is of a kind ({kind}) on which packets cannot be taken")]
-    Kind {
-        /// Its name.
-        device: String,
-        /// What kind.
-        kind: String,
-    },
+    /// An interface of another kind.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
 }
 
 /// Where packets are taken, and how.

@@ -283,9 +283,8 @@ fn address_of(device: &str) -> Option<[u8; 6]> {
 
 /// How many bytes a device's packets have in front of the IP header.
 pub(super) fn header_of(device: &str) -> Result<usize, BumpError> {
-    match l2(device)? {
-        Ok(L2::Ethernet) => Ok(FRAME_LEN),
-        Ok(L2::Nothing) => Ok(0),
-        Err(kind) => Err(BumpError::Kind { device: device.to_owned(), kind }),
-    }
+    Ok(match l2(device)? {
+        L2::Ethernet => FRAME_LEN,
+        L2::Nothing => 0,
+    })
 }

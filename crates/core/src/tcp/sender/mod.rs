@@ -304,6 +304,11 @@ impl Sender {
         self.unanswered() > self.config.max_retries
     }
 
+    /// Expiries of the retransmission timer so far.
+    pub fn timeouts(&self) -> u64 {
+        self.tally.stats.timeouts
+    }
+
     /// Timer expiries since the peer was last heard of.
     pub fn unanswered(&self) -> u32 {
         self.timers.unanswered()

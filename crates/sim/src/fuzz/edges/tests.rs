@@ -2,6 +2,15 @@ use super::*;
 use bentpipe_core::wire::Timestamps;
 use std::net::Ipv4Addr;
 
+/// The answer to a SYN comes and passes.
+fn answered(edges: &mut Edges, syn: &Segment) -> Segment {
+    let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
+    let synack = Segment { src: syn.dst, dst: syn.src, flags, seq, ack, ..*syn };
+    edges.see(&Segment { how: How::Came, ..synack }).unwrap();
+    edges.inherit(&synack);
+    synack
+}
+
 /// The box's SYN-ACK promises 65,535 bytes and its next segment 512, in units of the shift that it offers.
 fn promised(copies: [Option<u8>; 2]) -> Result<(), String> {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
@@ -72,10 +81,7 @@ fn a_window_that_closes_while_the_path_is_vague_drops_nothing() {
     let mut edges = Edges::default();
     edges.see(&Segment { how: How::Came, ..syn }).unwrap();
     edges.inherit(&syn);
-    let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
-    let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
-    edges.see(&Segment { how: How::Came, ..synack }).unwrap();
-    edges.inherit(&synack);
+    let synack = answered(&mut edges, &syn);
     let says = |window| Segment { flags: Flags::ACK, seq: SeqNum(501), window, ..synack };
     let data = Segment { flags: Flags::ACK, seq: SeqNum(601), ack: SeqNum(501), ..syn };
     edges.lose_sight(|_| true);
@@ -94,10 +100,7 @@ fn what_lacks_the_timestamps_of_the_others_promises_nothing() {
     let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
     let mut edges = Edges::default();
     edges.inherit(&syn);
-    let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
-    let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
-    edges.see(&Segment { how: How::Came, ..synack }).unwrap();
-    edges.inherit(&synack);
+    answered(&mut edges, &syn);
     edges.lose_sight(|_| true);
     let says = |window, timestamps| {
         let (flags, seq, ack) = (Flags::ACK, SeqNum(101), SeqNum(501));
@@ -119,10 +122,7 @@ fn what_looks_old_to_its_receiver_does_not_count() {
     let mut edges = Edges::default();
     edges.see(&Segment { how: How::Came, ..syn }).unwrap();
     edges.inherit(&syn);
-    let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
-    let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
-    edges.see(&Segment { how: How::Came, ..synack }).unwrap();
-    edges.inherit(&synack);
+    let synack = answered(&mut edges, &syn);
     let data = |seq, value| {
         let (flags, timestamps) = (Flags::ACK, stamped(value));
         Segment { flags, seq: SeqNum(seq), ack: SeqNum(501), len: 100, timestamps, ..syn }
