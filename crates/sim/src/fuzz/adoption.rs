@@ -7,7 +7,8 @@ use super::edges::Endpoint;
 use super::plan::{Call, FaultPlan, Middle};
 use super::stage::BOXES;
 use crate::world::{How, NodeId, Segment, World};
-use bentpipe_core::tcp::buffer::Chunks;
+use bentpipe_core::tcp::buffer::{Buffer, Chunks};
+use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
 use bentpipe_gateway::{Gateway, Reason};
@@ -117,7 +118,9 @@ impl Adoptions {
             return Err(format!("node {node} has forwarded nothing"));
         }
         let long = |call| sent(call, world).is_none_or(|bytes| bytes >= after);
-        if !plan.calls.iter().any(long) {
+        // A SYN of a flood opens a connection like any other (fault seed 135858998).
+        let unplanned = |host| world.host(host).connections().any(|one| sent_by(one) >= after);
+        if !plan.calls.iter().any(long) && ![0, 1].into_iter().any(unplanned) {
             return Err(format!("node {node}: no connection has carried {after:?}"));
         }
         Ok(())
@@ -135,12 +138,17 @@ impl Adoptions {
 fn sent(call: &Call, world: &World) -> Option<Bytes> {
     let sent = |end: usize| {
         let connection = world.host(call.host(end)).connection(&call.keys[end])?;
-        let sent = connection.last_tcb()?.sender.snd_nxt();
-        Some(Bytes::new(sent.get().saturating_sub(1)))
+        connection.last_tcb().map(|_| sent_by(connection))
     };
     // One that has not begun has sent nothing.
     if call.reports(world).iter().any(Option::is_none) {
         return Some(Bytes::ZERO);
     }
     Some(sent(0)? + sent(1)?)
+}
+
+/// What one end of a connection has sent, in bytes.
+fn sent_by<B: Buffer>(connection: &Connection<B>) -> Bytes {
+    let sent = connection.last_tcb().map_or(0, |tcb| tcb.sender.snd_nxt().get());
+    Bytes::new(sent.saturating_sub(1))
 }

@@ -144,6 +144,11 @@ impl<A: Application> Host<A> {
         (session.serial == slot.serial).then_some(session.key)
     }
 
+    /// All connections, those among them that nobody has planned.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &Connection<A::Buffer>> {
+        self.sessions.iter().map(|(_, session)| &session.connection)
+    }
+
     /// How many connections there are.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
