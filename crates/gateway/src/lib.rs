@@ -31,9 +31,9 @@ pub use config::{
 };
 pub use handshake::{Record, RecordError, parse_records, write_records};
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
-pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic};
+pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic, Unsplit};
 pub use side::{PerSide, Side};
 pub use table::{
-    Disposition, FlowState, FlowView, Gateway, LegObservation, LegView, LinkView, TakenFor,
-    Transmit,
+    Disposition, FlowState, FlowView, Gateway, LegObservation, LegView, LinkView, Prospect,
+    TakenFor, Transmit,
 };

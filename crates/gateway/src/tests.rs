@@ -26,6 +26,7 @@ mod release;
 mod silence;
 mod told;
 mod turns;
+mod unsplit;
 mod watched;
 
 use super::*;

@@ -2,6 +2,7 @@
 //! measured is empty.
 
 use bentpipe_core::time::Instant;
+use bentpipe_gateway::Reason;
 use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Cell, RunRecord};
 use bentpipe_net::flows::{Counts, FlowResult, Played};
@@ -203,6 +204,10 @@ fn gateway_cells(name: &str, before: &Value, after: &Value) -> Vec<(&'static str
     };
     let one = |path: &str| Cell::Count(count(path));
     let forwarded = |reason: &str| count(&format!("/forwarded_packets/{reason}"));
+    let handshakes =
+        Reason::OF_HANDSHAKES.map(|reason| forwarded(reason.name())).iter().sum::<u64>();
+    let unsplit = Reason::ALL.into_iter().filter(|reason| reason.leaves_a_connection());
+    let unsplit = unsplit.map(|reason| count(&format!("/forwarded_flows/{}", reason.name()))).sum();
     let no_room = ["no_room", "half_open", "client_limit"].map(forwarded).iter().sum::<u64>();
     vec![
         ("gateway", Cell::Text(name.to_owned())),
@@ -212,13 +217,13 @@ fn gateway_cells(name: &str, before: &Value, after: &Value) -> Vec<(&'static str
         ("reset_flows", one("/reset")),
         ("released_flows", sum("/released")),
         ("lost_bytes", one("/lost_bytes")),
-        ("forwarded_flows", sum("/forwarded_flows")),
+        ("forwarded_flows", Cell::Count(unsplit)),
         ("forwarded_packets", sum("/forwarded_packets")),
         ("forwarded_unknown_flow_packets", Cell::Count(forwarded("unknown_flow"))),
         ("forwarded_options_packets", Cell::Count(forwarded("options"))),
         ("forwarded_no_room_packets", Cell::Count(no_room)),
         ("forwarded_route_packets", Cell::Count(forwarded("route"))),
-        ("forwarded_not_opened_packets", Cell::Count(forwarded("not_opened"))),
+        ("forwarded_not_opened_packets", Cell::Count(handshakes)),
         ("forwarded_not_tcp_packets", Cell::Count(forwarded("not_tcp"))),
         ("lan_received_bytes", one("/legs/lan/received_bytes")),
         ("lan_delivered_bytes", one("/legs/lan/delivered_bytes")),

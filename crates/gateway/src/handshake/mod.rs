@@ -2,6 +2,7 @@
 //! options added and taken off on the way. What the legs are made from comes of it.
 
 mod negotiated;
+mod obstacle;
 mod opening;
 mod passed;
 mod promise;
@@ -10,6 +11,7 @@ mod spoofed_synack;
 mod syn;
 
 pub(crate) use negotiated::{LegHandshake, NegotiatedOptions};
+pub(crate) use obstacle::Obstacle;
 pub(crate) use opening::{Added, Completed, Opening, Step};
 pub(crate) use passed::PassedSyn;
 pub use record::{Record, RecordError, parse_records, write_records};

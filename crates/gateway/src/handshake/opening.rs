@@ -5,6 +5,7 @@ mod completed;
 
 pub(crate) use completed::{Added, Completed};
 
+use super::obstacle::Obstacle;
 use super::promise::Promise;
 use super::syn::{OUR_WINDOW_SHIFT, Relay, Syn, clamp_mss, without_ecn};
 use crate::Side;
@@ -44,7 +45,7 @@ pub(crate) enum Step {
     /// It is forwarded as it is.
     Forward,
     /// It is forwarded, and the handshake forgotten.
-    Forget,
+    Forget(Obstacle),
     /// It is dropped.
     Drop,
     /// The SYN goes on.
@@ -159,7 +160,11 @@ impl Opening {
             return if goes_on { Step::Forward } else { Step::Drop };
         }
         if tcp.has(Flags::RST) {
-            return if self.syn.is_refused_by(leg, tcp) { Step::Forget } else { Step::Forward };
+            return match leg {
+                _ if !self.syn.is_refused_by(leg, tcp) => Step::Forward,
+                Leg::Client => Step::Forget(Obstacle::Aborted),
+                Leg::Server => Step::Forget(Obstacle::Refused),
+            };
         }
         if leg == Leg::Server
             && self.by_gateway
@@ -181,12 +186,12 @@ impl Opening {
             // 5961, 4.2) is answered by the client with a RST, and the next SYN is a new connection.
             (_, true, _) if self.is_bound() => Step::Forward,
             // Simultaneous open: the hosts do it between themselves.
-            (Leg::Server, true, false) => Step::Forget,
+            (Leg::Server, true, false) => Step::Forget(Obstacle::Simultaneous),
             // It comes again: the client could not take it, nor acknowledge it through us.
             (Leg::Server, false, _) if self.is_early_data(tcp, payload.len()) => Step::Drop,
             // The client is heard by the server and not by us.
             (Leg::Server, false, true) if self.has_gone_past(tcp) && !self.is_bound() => {
-                Step::Forget
+                Step::Forget(Obstacle::OneWay)
             }
             (Leg::Server, false, _) => {
                 self.follow_clock(tcp);

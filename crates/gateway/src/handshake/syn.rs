@@ -5,6 +5,7 @@
 //! split, and fields without a meaning in a SYN (the acknowledgment, the urgent pointer) go on as
 //! zero.
 
+use super::obstacle::Obstacle;
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::{AddOptions, Config, Handshake};
@@ -58,10 +59,12 @@ pub(crate) struct Syn {
     from: Side,
     /// The client is the lower end in the flow's name.
     client_is_low: bool,
+    /// Why there will be no SYN-ACK, as far as anything has shown it.
+    obstacle: Option<Obstacle>,
 }
 
 // crates/gateway/tests/syn_memory.rs has what it costs with its place in the table.
-const _: () = assert!(size_of::<Syn>() <= 56);
+const _: () = assert!(size_of::<Syn>() <= 64);
 
 impl Syn {
     /// Takes the client's first SYN, which came in from `from`.
@@ -95,6 +98,7 @@ impl Syn {
             added: Announcement::default(),
             from,
             client_is_low: FlowKey::of(ip, tcp).is_low((ip.src, tcp.src_port)),
+            obstacle: None,
         };
         if may_add(config, from.other(), peer_known) {
             syn.added = Announcement {
@@ -117,6 +121,16 @@ impl Syn {
     /// Whether `end`, one of the two of `key`, is the client's.
     pub(crate) fn is_from(&self, key: &FlowKey, end: Endpoint) -> bool {
         key.is_low(end) == self.client_is_low
+    }
+
+    /// Something shows why there will be no SYN-ACK.
+    pub(crate) fn note(&mut self, obstacle: Obstacle) {
+        self.obstacle = Some(obstacle);
+    }
+
+    /// Why there will be none, if anything has shown that.
+    pub(crate) fn obstacle(&self) -> Option<Obstacle> {
+        self.obstacle
     }
 
     /// The client, one of the two of `key`.

@@ -1,5 +1,6 @@
 //! What happens to flows, told to whoever runs the gateway and keeps a log.
 
+use super::reason::Reason;
 use crate::Side;
 use crate::announce::ToldLink;
 use crate::key::Endpoint;
@@ -50,6 +51,8 @@ pub enum Severity {
 pub enum Event {
     /// A flow has been split.
     Split(Hosts),
+    /// A connection has not been split, and why. So many others for the same reason were not told of since the last one.
+    NotSplit(Hosts, Reason, u64),
     /// A connection has been split in mid-life, after so many bytes were delivered without us.
     Adopted(Hosts, u64),
     /// A peer gateway has told this of the link, as seen from here, and it is gone by where nothing is configured; or by
@@ -107,6 +110,7 @@ impl Event {
     pub fn severity(&self) -> Severity {
         match self {
             Event::Split(_)
+            | Event::NotSplit(..)
             | Event::Adopted(..)
             | Event::Closed(_)
             | Event::Reset(_, 0)
@@ -130,6 +134,12 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Event::Split(hosts) => write!(f, "flow split {hosts}"),
+            Event::NotSplit(hosts, reason, 0) => {
+                write!(f, "flow not split {hosts} reason={}", reason.name())
+            }
+            Event::NotSplit(hosts, reason, left_out) => {
+                write!(f, "flow not split {hosts} reason={} left_out={left_out}", reason.name())
+            }
             Event::Adopted(hosts, before) => {
                 write!(f, "flow split in mid-life {hosts} delivered_before={before}")
             }

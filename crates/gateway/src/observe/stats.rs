@@ -1,121 +1,9 @@
 //! What the gateway counts.
 
+use super::reason::{Reason, Release};
 use crate::{PerSide, Side};
 use std::array;
 use std::ops::{Add, Sub};
-
-/// Why a packet or a flow is forwarded and not split.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
-    /// No flow in the table: older than the gateway, released, or never opened through it.
-    UnknownFlow,
-    /// The SYN carries data or an option that cannot be split (TFO, MPTCP, TCP-AO, MD5, unknown).
-    Options,
-    /// No memory or no room in the table.
-    NoRoom,
-    /// Too many connections whose SYN has no SYN-ACK yet: a flood of SYNs.
-    HalfOpen,
-    /// Its client has too many flows already.
-    ClientLimit,
-    /// A rule of the policy says so.
-    Policy,
-    /// It would be split, if the policy did not say to observe only.
-    Observed,
-    /// It is split once it has proved long.
-    Short,
-    /// The connection takes, or took meanwhile, another path than through both of our sides.
-    Route,
-    /// The gateway is being stopped: new connections are not split, and old ones released.
-    Draining,
-    /// The handshake was not completed through us: refused, reset or timed out.
-    NotOpened,
-    /// A segment of a split connection with a signature that its SYN had not, or with a low hop limit: the far
-    /// host's alone, if it reaches it.
-    Past,
-    /// Not whole, plain TCP.
-    NotTcp,
-}
-
-impl Reason {
-    /// All reasons.
-    pub const ALL: [Reason; 13] = [
-        Reason::UnknownFlow,
-        Reason::Options,
-        Reason::NoRoom,
-        Reason::HalfOpen,
-        Reason::ClientLimit,
-        Reason::Policy,
-        Reason::Observed,
-        Reason::Short,
-        Reason::Route,
-        Reason::Draining,
-        Reason::NotOpened,
-        Reason::Past,
-        Reason::NotTcp,
-    ];
-
-    /// A word for logs and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::UnknownFlow => "unknown_flow",
-            Reason::Options => "options",
-            Reason::NoRoom => "no_room",
-            Reason::HalfOpen => "half_open",
-            Reason::ClientLimit => "client_limit",
-            Reason::Policy => "policy",
-            Reason::Observed => "observed",
-            Reason::Short => "short",
-            Reason::Route => "route",
-            Reason::Draining => "draining",
-            Reason::NotOpened => "not_opened",
-            Reason::Past => "past",
-            Reason::NotTcp => "not_tcp",
-        }
-    }
-}
-
-/// Why a flow is released to plain forwarding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Release {
-    /// Nothing has come for long, and nothing is held.
-    Idle,
-    /// The route of a direction has changed.
-    Route,
-    /// The gateway at the other end of a leg has forgotten it: what comes is the host's own.
-    Peer,
-    /// A host has taken a segment that was forwarded past the flow.
-    Past,
-    /// The gateway is being stopped.
-    Drain,
-}
-
-impl Release {
-    /// All of them.
-    pub const ALL: [Release; 5] =
-        [Release::Idle, Release::Route, Release::Peer, Release::Past, Release::Drain];
-
-    /// A word for logs and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Release::Idle => "idle",
-            Release::Route => "route",
-            Release::Peer => "peer",
-            Release::Past => "past",
-            Release::Drain => "drain",
-        }
-    }
-}
-
-impl From<Release> for Reason {
-    fn from(why: Release) -> Reason {
-        match why {
-            Release::Idle => Reason::UnknownFlow,
-            Release::Route | Release::Peer => Reason::Route,
-            Release::Past => Reason::Past,
-            Release::Drain => Reason::Draining,
-        }
-    }
-}
 
 /// Counters of all legs towards one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -185,7 +73,7 @@ pub struct Summary {
     pub lost_bytes: u64,
     /// Forwarded connections that were reset, as bytes of theirs had been lost with another gateway.
     pub forwarded_resets: u64,
-    /// SYNs not split, by reason.
+    /// Connections not split, by reason.
     forwarded_flows: [u64; Reason::ALL.len()],
     /// What came in and was forwarded unchanged, by reason.
     forwarded: [Traffic; Reason::ALL.len()],
@@ -195,7 +83,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Connections that were not split, by reason.
+    /// Connections that were not split, by reason. One whose SYN is repeated counts again.
     pub fn forwarded_flows(&self, reason: Reason) -> u64 {
         self.forwarded_flows[reason as usize]
     }
@@ -215,9 +103,10 @@ impl Summary {
         self.forwarded.iter().fold(Traffic::default(), |sum, &some| sum + some)
     }
 
-    /// Connections that were not split, for whatever reason.
+    /// Connections that were not split, though there [was](Reason::leaves_a_connection) one to split.
     pub fn all_forwarded_flows(&self) -> u64 {
-        self.forwarded_flows.iter().sum()
+        let reasons = Reason::ALL.iter().filter(|reason| reason.leaves_a_connection());
+        reasons.map(|reason| self.forwarded_flows(*reason)).sum()
     }
 
     /// Counters of the legs towards `side`.
@@ -243,9 +132,12 @@ impl Summary {
         self.split_traffic.count(bytes);
     }
 
-    pub(crate) fn count_forwarded(&mut self, reason: Reason, bytes: usize, opens_flow: bool) {
+    pub(crate) fn count_forwarded(&mut self, reason: Reason, bytes: usize) {
         self.forwarded[reason as usize].count(bytes);
-        self.forwarded_flows[reason as usize] += u64::from(opens_flow);
+    }
+
+    pub(crate) fn count_unsplit(&mut self, reason: Reason) {
+        self.forwarded_flows[reason as usize] += 1;
     }
 
     pub(crate) fn side_mut(&mut self, side: Side) -> &mut SideStats {

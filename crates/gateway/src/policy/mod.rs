@@ -82,10 +82,15 @@ pub struct Policy {
 impl Policy {
     /// What becomes of the connection that `syn` asks for.
     pub(crate) fn action(&self, syn: &Segment<'_>) -> Action {
-        let rule = self.rules.iter().find(|rule| rule.matches(syn));
+        let rule = self.rule(syn).map(|number| &self.rules[number]);
         match rule.map_or(Action::Split, |rule| rule.action) {
             Action::Split if self.observe => Action::Observe,
             action => action,
         }
+    }
+
+    /// The rule that decides of it, by its place in the list.
+    pub(crate) fn rule(&self, syn: &Segment<'_>) -> Option<usize> {
+        self.rules.iter().position(|rule| rule.matches(syn))
     }
 }

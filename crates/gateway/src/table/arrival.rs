@@ -7,12 +7,11 @@ use super::{Disposition, Gateway};
 use crate::Side;
 use crate::announce::Announcement;
 use crate::config::Handshake;
-use crate::handshake::{Opening, Relay, Step, Syn};
+use crate::handshake::{Obstacle, Opening, Relay, Step, Syn};
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::{OnSyn, Past, Received, SplicedFlow};
 use crate::observe::{Event, Reason, Release};
-use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
 use bentpipe_core::time::Instant;
@@ -44,7 +43,10 @@ impl<B: Buffer> Gateway<B> {
         match verdict {
             Disposition::Consumed => self.summary.count_consumed(bytes),
             Disposition::Forward(reason) | Disposition::RewriteAck(reason, _) => {
-                self.summary.count_forwarded(reason, bytes, tcp.flags.ask_for_a_connection());
+                self.summary.count_forwarded(reason, bytes);
+                if tcp.flags.ask_for_a_connection() {
+                    self.note_unsplit(now, &key, (ip.src, tcp.src_port), reason);
+                }
             }
         }
         verdict
@@ -81,7 +83,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// A packet of no flow: a SYN may open one.
     pub(super) fn handle_new(&mut self, now: Instant, segment: Segment<'_>) -> Disposition {
-        let Segment { from, ip, tcp, payload } = segment;
+        let Segment { from, ip, tcp, .. } = segment;
         if !tcp.flags.ask_for_a_connection() || tcp.has(Flags::URG) {
             self.watch_forwarded(now, &segment);
             return Disposition::Forward(self.watch_candidate(now, &segment));
@@ -90,30 +92,18 @@ impl<B: Buffer> Gateway<B> {
         let key = FlowKey::of(ip, tcp);
         let client = self.clients.origin(&key, ip.src);
         let opener = IpHeader { src: client, ..*ip };
-        let action = self.config.policy.action(&Segment { ip: &opener, ..segment });
-        if action == Action::Forward {
-            return Disposition::Forward(Reason::Policy);
-        }
-        let mut options = tcp.options.clone();
-        Announcement::strip(&mut options);
-        // T/TCP's counts are the two hosts' own business: a leg could not keep them.
-        if !payload.is_empty() || options.has_counts() || !options.other.is_empty() {
-            return Disposition::Forward(Reason::Options);
-        }
-        if self.draining {
-            return Disposition::Forward(Reason::Draining);
-        }
-        if action == Action::Observe {
-            return Disposition::Forward(Reason::Observed);
-        }
-        if let Some(after) = self.config.adopt_after {
-            return self.forward_candidate(now, &segment, after);
-        }
-        if let Err(reason) = self.admit(client) {
+        let mut verdict = self.judge(&Segment { ip: &opener, ..segment });
+        if let Err(reason @ (Reason::NoRoom | Reason::HalfOpen | Reason::ClientLimit)) = verdict {
             self.make_room(now, reason, client);
+            verdict = self.admit(client);
         }
-        if let Err(reason) = self.admit(client) {
-            return Disposition::Forward(reason);
+        match verdict {
+            Ok(()) => {}
+            Err(Reason::Short) => {
+                let after = self.config.adopt_after.unwrap_or_default();
+                return self.forward_candidate(now, &segment, after);
+            }
+            Err(reason) => return Disposition::Forward(reason),
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
         let may_add = |gateway: &mut Self| {
@@ -150,10 +140,12 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(Reason::Route);
         }
         if tcp.has(Flags::RST) {
-            if syn.is_refused_by(leg, tcp) {
-                self.forget_half_open(&key);
+            if !syn.is_refused_by(leg, tcp) {
+                return Disposition::Forward(Reason::NotOpened);
             }
-            return Disposition::Forward(Reason::NotOpened);
+            let reason = if leg == Leg::Server { Reason::Refused } else { Reason::Aborted };
+            self.forget_half_open(now, &key, reason);
+            return Disposition::Forward(reason);
         }
         match (leg, tcp.has(Flags::SYN), tcp.has(Flags::ACK)) {
             (Leg::Server, true, true) => {
@@ -170,15 +162,19 @@ impl<B: Buffer> Gateway<B> {
             }
             (Leg::Server, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
-                self.forget_half_open(&key);
+                self.forget_half_open(now, &key, Reason::NotOpened);
                 return Disposition::Forward(Reason::NotOpened);
             }
             (Leg::Client, true, _) => {
                 // Another SYN on the same ports: the old attempt is over.
-                self.forget_half_open(&key);
+                self.forget_half_open(now, &key, Reason::Aborted);
                 return self.handle_new(now, segment);
             }
-            (_, _, _) => return Disposition::Forward(Reason::NotOpened),
+            (_, _, _) => {
+                // They go on: the SYN-ACK has not come through us.
+                syn.note(Obstacle::OneWay);
+                return Disposition::Forward(Reason::OneWay);
+            }
         }
         Disposition::Consumed
     }
@@ -268,12 +264,6 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    pub(super) fn forget_half_open(&mut self, key: &FlowKey) {
-        if let Some(syn) = self.half_open.remove(key) {
-            self.clients.remove(key, syn.client(key).0);
-        }
-    }
-
     /// A segment of a connection whose SYN-ACK has come, of which the handshake says what becomes of it.
     fn handle_opening(
         &mut self,
@@ -286,12 +276,12 @@ impl<B: Buffer> Gateway<B> {
         let sides = self.flows[id].sides();
         match step {
             Step::Forward => return Disposition::Forward(Reason::NotOpened),
-            Step::Forget => {
-                self.remove(id);
-                return Disposition::Forward(Reason::NotOpened);
+            Step::Forget(obstacle) => {
+                self.forget_opening(now, id, obstacle.into());
+                return Disposition::Forward(obstacle.into());
             }
             Step::Restart => {
-                self.remove(id);
+                self.forget_opening(now, id, Reason::Aborted);
                 return self.handle_new(now, segment);
             }
             Step::Complete(synack) => {

@@ -16,7 +16,7 @@ use crate::Side;
 use crate::handshake::Relay;
 use crate::key::{Endpoint, FlowKey};
 use crate::leg::{Leg, PerLeg};
-use crate::observe::Event;
+use crate::observe::{Event, Reason};
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
@@ -77,7 +77,7 @@ impl<B: Buffer> Gateway<B> {
         let id = match whose {
             Whose::Slot(id) => Some(id),
             Whose::Key(key) => {
-                self.forget_half_open(&key);
+                self.forget_half_open(now, &key, Reason::NotOpened);
                 self.candidates.forget(&key);
                 self.table.get(&key).copied()
             }

@@ -14,7 +14,6 @@
 //! An entry has no timer: as all wait equally long, the table is looked through when the first is
 //! due, at most once a [`SWEEP`].
 
-use super::clients::Clients;
 use crate::config::Config;
 use crate::handshake::Syn;
 use crate::key::FlowKey;
@@ -72,36 +71,39 @@ impl HalfOpen {
         2 * self.syns.len() < config.max_half_open
     }
 
-    /// Lets the oldest quarter of those that may go give way to others.
-    pub(super) fn make_room(&mut self, now: Instant, clients: &mut Clients) {
+    /// Takes out the oldest quarter of those that may go: they give way to others.
+    pub(super) fn make_room(&mut self, now: Instant) -> Vec<(FlowKey, Syn)> {
         if now < self.look_at {
-            return;
+            return Vec::new();
         }
         self.look_at = now + LOOK;
         let may_go = |syn: &Syn| syn.is_as_it_came() && syn.came_at() + PATIENCE <= now;
         let mut ages: Vec<Instant> =
             self.syns.values().filter(|syn| may_go(syn)).map(Syn::came_at).collect();
         if ages.is_empty() {
-            return;
+            return Vec::new();
         }
         let last = ages.len() / 4;
         let last = *ages.select_nth_unstable(last).1;
-        self.retain(clients, |syn| !may_go(syn) || syn.came_at() > last);
+        self.retain(|syn| !may_go(syn) || syn.came_at() > last)
     }
 
-    /// Forgets all that the hosts can do without us.
-    pub(super) fn release(&mut self, clients: &mut Clients) {
-        self.retain(clients, |syn| !syn.is_as_it_came());
+    /// Takes out all that the hosts can do without us.
+    pub(super) fn release(&mut self) -> Vec<(FlowKey, Syn)> {
+        self.retain(|syn| !syn.is_as_it_came())
     }
 
-    fn retain(&mut self, clients: &mut Clients, mut stays: impl FnMut(&Syn) -> bool) {
+    /// Takes out what does not stay.
+    fn retain(&mut self, mut stays: impl FnMut(&Syn) -> bool) -> Vec<(FlowKey, Syn)> {
+        let mut gone = Vec::new();
         self.syns.retain(|key, syn| {
             let stays = stays(syn);
             if !stays {
-                clients.remove(key, syn.client(key).0);
+                gone.push((*key, *syn));
             }
             stays
         });
+        gone
     }
 
     /// When [`HalfOpen::expire`] has something to do, if ever.
@@ -109,13 +111,13 @@ impl HalfOpen {
         (!self.syns.is_empty()).then_some(self.sweep_at)
     }
 
-    /// Forgets what has waited long enough.
-    pub(super) fn expire(&mut self, now: Instant, config: &Config, clients: &mut Clients) {
+    /// Takes out what has waited long enough.
+    pub(super) fn expire(&mut self, now: Instant, config: &Config) -> Vec<(FlowKey, Syn)> {
         if self.poll_timeout().is_none_or(|at| at > now) {
-            return;
+            return Vec::new();
         }
         let mut next = Instant::FAR_FUTURE;
-        self.retain(clients, |syn| {
+        let gone = self.retain(|syn| {
             let deadline = syn.deadline(config);
             let waits = deadline > now;
             if waits {
@@ -124,5 +126,6 @@ impl HalfOpen {
             waits
         });
         self.sweep_at = next.max(now + SWEEP);
+        gone
     }
 }

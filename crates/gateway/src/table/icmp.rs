@@ -9,6 +9,7 @@ use super::broken::Whose;
 use super::flow::Phase;
 use super::{Disposition, Gateway};
 use crate::Side;
+use crate::handshake::Obstacle;
 use crate::key::FlowKey;
 use crate::leg::Leg;
 use crate::observe::{Event, Reason};
@@ -37,7 +38,7 @@ impl<B: Buffer> Gateway<B> {
         let verdict = self.guarded(now, whose, |gateway| gateway.icmp(now, from, error));
         let verdict = verdict.unwrap_or(Disposition::Consumed);
         if let Disposition::Forward(reason) = verdict {
-            self.summary.count_forwarded(reason, bytes, false);
+            self.summary.count_forwarded(reason, bytes);
         }
         verdict
     }
@@ -47,9 +48,11 @@ impl<B: Buffer> Gateway<B> {
         let (src, dst) = ((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
         let key = FlowKey::between(src, dst);
         let Some(&id) = self.table.get(&key) else {
-            let half_open = self.half_open.get_mut(&key).is_some();
-            let reason = if half_open { Reason::NotOpened } else { Reason::NotTcp };
-            return Disposition::Forward(reason);
+            let Some(syn) = self.half_open.get_mut(&key) else {
+                return Disposition::Forward(Reason::NotTcp);
+            };
+            syn.note(Obstacle::Unreachable);
+            return Disposition::Forward(Reason::Unreachable);
         };
         let flow = &self.flows[id];
         let hosts = flow.ends().into();
@@ -60,7 +63,9 @@ impl<B: Buffer> Gateway<B> {
         }
         match flow.phase() {
             // A handshake is the hosts' own, segment by segment.
-            Phase::Opening(_) | Phase::Broken(_) => return Disposition::Forward(Reason::NotOpened),
+            Phase::Opening(_) | Phase::Broken(_) => {
+                return Disposition::Forward(Reason::Unreachable);
+            }
             Phase::Spliced(spliced) if !spliced.is_open() => {
                 return Disposition::Forward(Reason::NotTcp);
             }

@@ -14,6 +14,7 @@ mod fuzz;
 mod gaps;
 mod half_open;
 mod icmp;
+mod judge;
 mod known;
 mod legs;
 mod over;
@@ -26,9 +27,11 @@ mod timers;
 mod told;
 mod transmit;
 mod unanswered;
+mod unsplit;
 mod view;
 mod watched;
 
+pub use judge::Prospect;
 pub use legs::LegObservation;
 pub use transmit::{Disposition, Transmit};
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
@@ -37,7 +40,7 @@ use crate::config::Config;
 use crate::handshake::Relay;
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
-use crate::observe::{Event, Events, Reason, Summary};
+use crate::observe::{Event, Events, Reason, Summary, UnsplitLog};
 use crate::{PerSide, Side};
 use access::add_sender_stats;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
@@ -104,6 +107,7 @@ pub struct Gateway<B = Chunks> {
     draining: bool,
     summary: Summary,
     events: Events,
+    unsplit: UnsplitLog,
     panic_log: PanicLog,
 }
 
@@ -135,6 +139,7 @@ impl<B: Buffer> Gateway<B> {
             draining: false,
             summary: Summary::default(),
             events: Events::default(),
+            unsplit: UnsplitLog::default(),
             panic_log: PanicLog::default(),
         }
     }
@@ -214,7 +219,8 @@ impl<B: Buffer> Gateway<B> {
     ) -> impl Iterator<Item = FlowView> {
         slots.filter_map(move |slot| {
             let flow = self.flows.get(slot)?;
-            unless_broken(|| FlowView::of(now, flow))
+            let opener = self.clients.origin(&flow.key(), flow.client().0);
+            unless_broken(|| FlowView::of(now, slot, opener, flow))
         })
     }
 
@@ -242,7 +248,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// A packet of `bytes` that is not whole, plain TCP was forwarded.
     pub fn count_foreign(&mut self, bytes: usize) {
-        self.summary.count_forwarded(Reason::NotTcp, bytes, false);
+        self.summary.count_forwarded(Reason::NotTcp, bytes);
     }
 
     /// The next packet to be sent now, if any. Flows take turns: a super-segment each, or on a link

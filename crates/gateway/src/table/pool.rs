@@ -175,10 +175,11 @@ impl<B: Buffer> Gateway<B> {
             _ => None,
         };
         if let Some(id) = gives_way {
-            return self.remove(id);
+            return self.forget_opening(now, id, reason);
         }
         if matches!(reason, Reason::HalfOpen | Reason::NoRoom) {
-            self.half_open.make_room(now, &mut self.clients);
+            let gone = self.half_open.make_room(now);
+            self.forget_syns(now, gone, Reason::HalfOpen);
         }
     }
 

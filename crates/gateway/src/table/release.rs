@@ -7,10 +7,11 @@ use super::flow::Phase;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::{Released, SplicedFlow};
-use crate::observe::{Event, Release};
+use crate::observe::{Event, Reason, Release};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
 use bentpipe_core::time::Instant;
+use std::sync::Arc;
 
 impl<B: Buffer> Gateway<B> {
     /// Splits nothing more. Flows that hold nothing are released at once, the others when what
@@ -18,12 +19,24 @@ impl<B: Buffer> Gateway<B> {
     /// Flows that cannot go on without us stay until they end, or are [reset](Gateway::reset_all).
     pub fn drain(&mut self, now: Instant) {
         self.draining = true;
-        self.half_open.release(&mut self.clients);
+        let left = self.half_open.release();
+        self.forget_syns(now, left, Reason::Draining);
         match self.config.soft_state {
             true => self.candidates.retire(),
             false => self.candidates.clear(),
         }
         self.with_all(now, |flow| release(flow, now, Release::Drain, None));
+    }
+
+    /// Splits nothing from now on and counts what it would split, or splits again, whatever its policy said of that. Flows go on
+    /// unsplit, as upon [`drain`](Gateway::drain).
+    pub fn only_observe(&mut self, now: Instant, observe: bool) {
+        Arc::make_mut(&mut self.config).policy.observe = observe;
+        if observe {
+            let left = self.half_open.release();
+            self.forget_syns(now, left, Reason::Observed);
+            self.with_all(now, |flow| release(flow, now, Release::Observe, None));
+        }
     }
 
     /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are gone: every

@@ -6,7 +6,7 @@ use super::broken::Whose;
 use super::flow::Phase;
 use super::scheduler::LinkScheduler;
 use crate::lifecycle::CloseState;
-use crate::observe::{Event, Release};
+use crate::observe::{Event, Reason, Release};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Instant, earliest};
 use std::collections::BTreeSet;
@@ -48,7 +48,8 @@ impl<B: Buffer> Gateway<B> {
 
     /// Lets expire what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.half_open.expire(now, &self.config, &mut self.clients);
+        let unanswered = self.half_open.expire(now, &self.config);
+        self.forget_syns(now, unanswered, Reason::Unanswered);
         self.candidates.expire(now);
         self.over.expire(now, &mut self.relays);
         while let Some(&(at, id)) = self.timers.first() {
@@ -62,7 +63,10 @@ impl<B: Buffer> Gateway<B> {
 
     fn expire(&mut self, now: Instant, id: usize) {
         let over = match self.flows[id].phase() {
-            Phase::Opening(opening) => opening.deadline() <= now,
+            Phase::Opening(opening) if opening.deadline() <= now => {
+                return self.forget_opening(now, id, Reason::Unfinished);
+            }
+            Phase::Opening(_) => false,
             Phase::Broken(until) => *until <= now,
             Phase::Spliced(_) | Phase::Hibernated(_) => return self.expire_spliced(now, id),
         };

@@ -8,7 +8,7 @@ use crate::lifecycle::{CloseState, SplicedFlow};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Offset, Rate};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// How far a flow has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,6 +118,10 @@ pub struct LinkView {
 /// A flow as it stands at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowView {
+    /// Its number among the flows that there are. Another one may have it later.
+    pub number: usize,
+    /// Who opened it, if NAT on this host has translated that address.
+    pub opener: IpAddr,
     /// The host that sent the SYN.
     pub client: SocketAddr,
     /// The host to which it was sent.
@@ -168,7 +172,12 @@ pub struct LegView {
 }
 
 impl FlowView {
-    pub(super) fn of<B: Buffer>(now: Instant, flow: &Flow<B>) -> FlowView {
+    pub(super) fn of<B: Buffer>(
+        now: Instant,
+        slot: usize,
+        opener: IpAddr,
+        flow: &Flow<B>,
+    ) -> FlowView {
         let restored: SplicedFlow<B>;
         let spliced = match flow.phase() {
             Phase::Opening(_) | Phase::Broken(_) => None,
@@ -189,6 +198,8 @@ impl FlowView {
             }
         };
         FlowView {
+            number: slot,
+            opener,
             client: flow.client().into(),
             server: flow.server().into(),
             state: FlowState::of(flow),

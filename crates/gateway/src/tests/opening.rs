@@ -90,12 +90,12 @@ fn a_refusal_ends_a_half_open_connection_and_a_forged_one_does_not() {
     table.send(Side::Lan, tcp, b"");
     let refusal = Table::segment(Side::Satellite, 0, 1, Flags::RST | Flags::ACK);
     let forged = TcpHeader { ack: refusal.ack + 1, ..refusal.clone() };
-    for (tcp, left) in [(forged, 1), (refusal, 0)] {
+    for (tcp, left, reason) in [(forged, 1, Reason::NotOpened), (refusal, 0, Reason::Refused)] {
         let verdict = disposition(&mut table, Side::Satellite, &tcp);
-        assert_eq!(verdict, Disposition::Forward(Reason::NotOpened));
+        assert_eq!(verdict, Disposition::Forward(reason));
         assert_eq!(table.gateway.half_open(), left);
+        assert_eq!(table.gateway.summary().forwarded_packets(reason), 1);
     }
-    assert_eq!(table.gateway.summary().forwarded_packets(Reason::NotOpened), 2);
 }
 
 /// The client gives up before it has been answered.
@@ -221,7 +221,8 @@ fn a_client_may_begin_anew_where_options_were_added() {
     let forwarded = Disposition::Forward(Reason::NotOpened);
     assert_eq!(disposition(&mut table, Side::Satellite, &challenge), forwarded);
     let reset = Table::segment(Side::Lan, 1, 0, Flags::RST);
-    assert_eq!(disposition(&mut table, Side::Lan, &reset), forwarded);
+    let given_up = Disposition::Forward(Reason::Aborted);
+    assert_eq!(disposition(&mut table, Side::Lan, &reset), given_up);
     assert_eq!(disposition(&mut table, Side::Lan, &anew), Disposition::Consumed);
 }
 
@@ -319,7 +320,8 @@ fn a_handshake_that_goes_on_past_us_is_left_alone() {
         let ip = Table::ip(Side::Satellite);
         let verdict =
             table.gateway.handle_packet(table.now, Side::Satellite, &ip, &ack, Payload::EMPTY);
-        assert_eq!(verdict, Disposition::Forward(Reason::NotOpened), "{acked}");
+        let reason = if leaves { Reason::OneWay } else { Reason::NotOpened };
+        assert_eq!(verdict, Disposition::Forward(reason), "{acked}");
         assert_eq!(table.gateway.flows(), usize::from(!leaves), "{acked}");
     }
 }

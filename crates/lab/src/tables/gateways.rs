@@ -4,7 +4,7 @@ use super::column;
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
 use bentpipe_gateway::Reason::{
-    ClientLimit, HalfOpen, NoRoom, NotOpened, NotTcp, Options, Route, UnknownFlow,
+    ClientLimit, HalfOpen, NoRoom, NotTcp, Options, Route, UnknownFlow,
 };
 use bentpipe_gateway::Side::{Lan, Satellite};
 use bentpipe_gateway::{Reason, Side, SideStats};
@@ -40,7 +40,7 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         g.summary.lost_bytes.into()
     }),
     column("forwarded_flows", Count, "flows", "connections that were not split", |g| {
-        Reason::ALL.iter().map(|reason| g.summary.forwarded_flows(*reason)).sum::<u64>().into()
+        g.summary.all_forwarded_flows().into()
     }),
     column("forwarded_packets", Count, "packets", "passed on as they came, for any reason", |g| {
         Reason::ALL.iter().map(|reason| g.summary.forwarded_packets(*reason)).sum::<u64>().into()
@@ -84,7 +84,7 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         Count,
         "packets",
         "passed on: of handshakes that were not completed",
-        |g| packets(g, NotOpened).into(),
+        |g| Reason::OF_HANDSHAKES.map(|reason| packets(g, reason)).iter().sum::<u64>().into(),
     ),
     column("forwarded_not_tcp_packets", Count, "packets", "passed on: that are not TCP", |g| {
         packets(g, NotTcp).into()
