@@ -7,9 +7,10 @@
 use crate::tap::{self, Outlet, Tap, TapConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
-use bentpipe_gateway::{Config, FlowState, FlowView, LinkView, Summary};
+use bentpipe_gateway::{Config, FlowState, FlowView, LinkView, Prospect, Side, Summary, Unsplit};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -27,6 +28,21 @@ pub enum Question {
     Totals,
     /// For these, and each flow.
     Flows,
+    /// For the totals, and the last connections that were not split.
+    Unsplit,
+    /// For all that, and what would become of a connection.
+    Why(Connection),
+}
+
+/// A connection that there is, or may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// Where its client is.
+    pub from: Side,
+    /// Its client's address.
+    pub client: IpAddr,
+    /// Its server.
+    pub server: SocketAddr,
 }
 
 /// A gateway's totals at a moment.
@@ -44,6 +60,8 @@ pub struct Totals {
     pub held: Bytes,
     /// What they may hold.
     pub memory: Bytes,
+    /// It splits nothing, and counts what it would split.
+    pub observes: bool,
     /// Another gateway has answered on the satellite link.
     pub peer_known: bool,
     /// That link.
@@ -57,8 +75,12 @@ pub struct Totals {
 pub struct Snapshot {
     /// The totals.
     pub totals: Totals,
-    /// Each flow; none if only the totals were asked for.
+    /// Each flow, if they were asked for.
     pub flows: Vec<FlowView>,
+    /// The last connections that were not split, by reason, the oldest first, if they were asked for.
+    pub unsplit: Vec<Unsplit>,
+    /// What would become of the connection that was asked for.
+    pub prospect: Option<Prospect>,
 }
 
 /// Why there is no answer.
@@ -88,6 +110,8 @@ pub(crate) enum Order {
     Tap(Tap),
     /// To go on with other parameters, and to say when it does.
     Reconfigure(Box<Reconfiguration>, SyncSender<()>),
+    /// To split nothing and observe, or to split, and to say when it does.
+    Observe(bool, SyncSender<()>),
 }
 
 /// What of a running gateway may be changed.
@@ -173,6 +197,16 @@ impl ControlClient {
         Self::hear(&receive)
     }
 
+    /// Has the gateway split nothing and observe, or split, until it is [reconfigured](Self::reconfigure); waits until it does.
+    ///
+    /// # Errors
+    /// [`AskError`]. After [`AskError::Late`] it may still do so.
+    pub fn only_observe(&self, observe: bool) -> Result<(), AskError> {
+        let (send, receive) = sync_channel(1);
+        self.put(Asked::Order(Order::Observe(observe, send)))?;
+        Self::hear(&receive)
+    }
+
     fn hear<T>(answer: &Receiver<T>) -> Result<T, AskError> {
         answer.recv_timeout(PATIENCE).map_err(|error| match error {
             RecvTimeoutError::Timeout => AskError::Late,
@@ -217,12 +251,17 @@ impl Questions {
         self.order.take()
     }
 
-    /// The answer is complete but for the totals.
-    pub(crate) fn reply(&mut self, totals: Totals) {
+    /// The answer is complete but for these.
+    pub(crate) fn reply(
+        &mut self,
+        totals: Totals,
+        unsplit: Vec<Unsplit>,
+        prospect: Option<Prospect>,
+    ) {
         let Some(Draft { flows, reply, .. }) = self.draft.take() else { return };
         let _ = self.waker.read();
         // Who asked may have lost patience.
-        let _ = reply.try_send(Snapshot { totals, flows });
+        let _ = reply.try_send(Snapshot { totals, flows, unsplit, prospect });
     }
 }
 
@@ -248,6 +287,7 @@ mod tests {
             flows: FlowState::ALL.map(|state| (state, flows)),
             held: Bytes::new(0),
             memory: Bytes::new(1),
+            observes: false,
             peer_known: false,
             satellite_link: Gateway::<Chunks>::new(Config::default()).satellite_link(),
             acknowledgments: "delayed:40ms".into(),
@@ -275,11 +315,12 @@ mod tests {
                     assert_eq!((draft.question, draft.slot), (Question::Totals, slot));
                     draft.slot += 1;
                 }
-                questions.reply(totals(7));
+                questions.reply(totals(7), Vec::new(), None);
             }
             for one in asking {
-                let flows = Vec::new();
-                assert_eq!(one.join().unwrap(), Snapshot { totals: totals(7), flows });
+                let (flows, unsplit) = (Vec::new(), Vec::new());
+                let answer = Snapshot { totals: totals(7), flows, unsplit, prospect: None };
+                assert_eq!(one.join().unwrap(), answer);
             }
         });
         assert!(questions.draft().is_none());
@@ -293,7 +334,7 @@ mod tests {
         assert_eq!(control_client.ask(Question::Totals), Err(AskError::Late));
         // Nobody waits for that answer any more; the loop does not mind.
         assert!(questions.draft().is_some());
-        questions.reply(totals(0));
+        questions.reply(totals(0), Vec::new(), None);
         assert!(questions.draft().is_none());
     }
 }

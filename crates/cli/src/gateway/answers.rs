@@ -3,10 +3,13 @@
 //! It answers with the text that is to be shown, so that who asks need not be of its version.
 
 use super::condition::Condition;
+use super::inquiry::Inquiry;
 use super::record::{self, Order};
-use super::{diversion, flows, hints, prometheus, report::Report};
+use super::switch::{Switch, Wish};
+use super::{check, diversion, flows, hints, prometheus, report::Report, why};
 use bentpipe_net::control::{ControlClient, Question};
 use bentpipe_net::serve::{self, ClientError, ServeError, Server};
+use bentpipe_net::surroundings::Surroundings;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -22,15 +25,19 @@ const LOOK: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Topic {
     Flows,
+    Unsplit,
+    Findings,
     Status,
 }
 
 impl Topic {
-    const ALL: [Topic; 2] = [Topic::Flows, Topic::Status];
+    const ALL: [Topic; 4] = [Topic::Flows, Topic::Unsplit, Topic::Findings, Topic::Status];
 
     fn name(self) -> &'static str {
         match self {
             Topic::Flows => "flows",
+            Topic::Unsplit => "flows forwarded",
+            Topic::Findings => "check",
             Topic::Status => "status",
         }
     }
@@ -45,6 +52,16 @@ pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
     serve::ask(SERVICE, &topic.line(json))
 }
 
+/// Asks it why a connection is split or not.
+pub(super) fn inquire(inquiry: &Inquiry, json: bool) -> Result<Vec<u8>, ClientError> {
+    serve::ask(SERVICE, &inquiry.line(json))
+}
+
+/// Has it split or observe.
+pub(super) fn wish(line: &str) -> Result<Vec<u8>, ClientError> {
+    serve::ask(SERVICE, line)
+}
+
 /// Asks it for a recording.
 pub(super) fn order(order: &Order) -> Result<Vec<u8>, ClientError> {
     serve::ask(SERVICE, &order.line())
@@ -55,12 +72,22 @@ pub(super) fn serve(
     control_client: &ControlClient,
     metrics: Option<SocketAddr>,
     condition: &Condition,
+    surroundings: Surroundings,
+    switch: Switch,
 ) -> Result<Vec<Server>, ServeError> {
     let (asks, stands) = (control_client.clone(), condition.clone());
     let mut recordings = Recordings::default();
-    let answer = move |line: &str| match Order::parse(line) {
-        Some(order) => Some(recordings.begin(&asks, order)),
-        None => answer(&asks, &stands, line),
+    let answer = move |line: &str| {
+        if let Some(order) = Order::parse(line) {
+            return Some(recordings.begin(&asks, order));
+        }
+        if let Some(wish) = Wish::parse(line) {
+            return switch.turn(wish).map(String::into_bytes);
+        }
+        if let Some(inquiry) = Inquiry::parse(line) {
+            return why::answer(&asks, &stands, &surroundings, inquiry).map(String::into_bytes);
+        }
+        answer(&asks, &stands, &switch, line)
     };
     let mut servers = vec![Server::for_root(SERVICE, answer)?];
     if let Some(address) = metrics {
@@ -99,31 +126,45 @@ impl Drop for Recordings {
 }
 
 /// None for a question that there is not, and where the loop does not answer.
-fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> Option<Vec<u8>> {
+fn answer(
+    control_client: &ControlClient,
+    condition: &Condition,
+    switch: &Switch,
+    line: &str,
+) -> Option<Vec<u8>> {
     let (topic, json) = [false, true]
         .into_iter()
         .flat_map(|json| Topic::ALL.map(|topic| (topic, json)))
         .find(|(topic, json)| topic.line(*json) == line)?;
     let question = match topic {
         Topic::Flows => Question::Flows,
+        Topic::Unsplit => Question::Unsplit,
+        Topic::Findings => Question::Totals,
         Topic::Status if !json => Question::Flows,
         Topic::Status => Question::Totals,
     };
     let mut snapshot = control_client.ask(question).ok()?;
+    let now = snapshot.totals.uptime;
+    let observes = snapshot.totals.observes;
     let report = Report { totals: snapshot.totals };
     let text = match (topic, json) {
+        (Topic::Unsplit, false) => flows::unsplit_table(&mut snapshot.unsplit, now),
+        (Topic::Unsplit, true) => flows::unsplit_json(&snapshot.unsplit, now).to_string() + "\n",
+        (Topic::Findings, json) => check::of_running(&condition.taking, observes, json),
         (Topic::Flows, false) => flows::table(&mut snapshot.flows),
         (Topic::Flows, true) => flows::json(&snapshot.flows).to_string() + "\n",
         (Topic::Status, true) => {
             let mut status = report.status_json();
-            condition.add_to(&mut status);
+            condition.add_to(&mut status, observes);
+            status["trial"] = switch.json();
             status.to_string() + "\n"
         }
         (Topic::Status, false) => {
-            diversion::lines(&condition.taking)
+            diversion::lines(&condition.taking, observes)
                 + &hints::lines(&snapshot.flows)
                 + &report.status()
                 + &condition.words()
+                + &switch.words()
         }
     };
     Some(text.into_bytes())

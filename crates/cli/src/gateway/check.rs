@@ -1,8 +1,10 @@
 //! `bentpipe gateway check`: what on this host would keep a gateway from starting or from splitting, and what to do about it. It
 //! changes nothing.
 
-use super::{Error, config, names, surroundings_of};
-use bentpipe_net::bump;
+use super::answers::Topic;
+use super::{Error, answers, config, names, reasons, surroundings_of};
+use bentpipe_gateway::Reason;
+use bentpipe_net::bump::{self, TakingState};
 use bentpipe_net::interface::{InterfaceError, check_forwarding};
 use bentpipe_net::surroundings::Finding;
 use bentpipe_net::tun;
@@ -14,9 +16,9 @@ use std::process::ExitCode;
 /// What is to be checked.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The configuration (TOML) of the gateway that is to run here
+    /// The configuration (TOML) of the gateway that is to run here; without it, the one that runs is asked
     #[arg(value_name = "FILE")]
-    config: PathBuf,
+    config: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -89,22 +91,55 @@ impl From<Finding> for Problem {
 
 /// Checks this host for the gateway of a file. The exit code is that of failure if it would not split.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let problems = problems(&arguments.config)?;
-    let splits = problems.iter().all(|problem| problem.effect == Effect::Advice);
-    let text = if arguments.json {
+    let Some(path) = &arguments.config else { return ask(arguments.json) };
+    let problems = problems(path)?;
+    io::stdout().write_all(text(&problems, arguments.json).as_bytes())?;
+    Ok(exit_code(splits(&problems)))
+}
+
+/// Asks the gateway that runs here.
+fn ask(json: bool) -> Result<ExitCode, Error> {
+    let found = answers::ask(Topic::Findings, true)?;
+    let said = if json { found.clone() } else { answers::ask(Topic::Findings, false)? };
+    io::stdout().write_all(&said)?;
+    let found: Value = serde_json::from_slice(&found).unwrap_or_default();
+    Ok(exit_code(found["splits"] == true))
+}
+
+/// What a gateway that runs answers to that: what is in its way, and whether it is told to split.
+pub(super) fn of_running(taking: &TakingState, observes: bool, json: bool) -> String {
+    let mut problems: Vec<Problem> = taking.findings().into_iter().map(Problem::from).collect();
+    if observes {
+        let cause = reasons::cause(Reason::Observed).to_owned();
+        let remedy = reasons::remedy(Reason::Observed).map(str::to_owned);
+        let line = format!("{cause}; {}", remedy.as_deref().unwrap_or_default());
+        problems.push(Problem { name: "observes", effect: Effect::Sleeps, cause, remedy, line });
+    }
+    text(&problems, json)
+}
+
+fn splits(problems: &[Problem]) -> bool {
+    problems.iter().all(|problem| problem.effect == Effect::Advice)
+}
+
+fn exit_code(splits: bool) -> ExitCode {
+    if splits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// For people or for machines.
+fn text(problems: &[Problem], json: bool) -> String {
+    let splits = splits(problems);
+    if json {
         let problems: Vec<Value> = problems.iter().map(Problem::json).collect();
-        format!("{}\n", json!({ "splits": splits, "problems": problems }))
-    } else {
-        let lines = problems.iter().map(|it| format!("{}: {}\n", it.effect.in_words(), it.line));
-        let last = match (splits, problems.is_empty()) {
-            (true, true) => "nothing is in the way: a gateway splits here\n",
-            (true, false) => "a gateway splits here\n",
-            (false, _) => "a gateway splits nothing here\n",
-        };
-        lines.chain([last.to_owned()]).collect()
+        return format!("{}\n", json!({ "splits": splits, "problems": problems }));
+    }
+    let lines = problems.iter().map(|it| format!("{}: {}\n", it.effect.in_words(), it.line));
+    let last = match (splits, problems.is_empty()) {
+        (true, true) => "nothing is in the way: a gateway splits here\n",
+        (true, false) => "a gateway splits here\n",
+        (false, _) => "a gateway splits nothing here\n",
     };
-    io::stdout().write_all(text.as_bytes())?;
-    Ok(if splits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    lines.chain([last.to_owned()]).collect()
 }
 
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {

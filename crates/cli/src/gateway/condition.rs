@@ -32,8 +32,8 @@ impl Condition {
     }
 
     /// Adds it to what machines are told.
-    pub(super) fn add_to(&self, status: &mut Value) {
-        diversion::add(&self.taking, status);
+    pub(super) fn add_to(&self, status: &mut Value, observes: bool) {
+        diversion::add(&self.taking, observes, status);
         let reload = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
         status["reload"] = reload.as_ref().map_or(Value::Null, super::reload::Reloaded::json);
         let Lost { lines, why } = (self.lost)();

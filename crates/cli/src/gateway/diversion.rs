@@ -16,18 +16,21 @@ pub(super) fn log(state: &TakingState) {
 }
 
 /// For people: nothing if all is well.
-pub(super) fn lines(state: &TakingState) -> String {
-    let head = if state.is_asleep() {
-        "NOTHING IS SPLIT: the kernel forwards, as something is in the way\n"
-    } else {
-        ""
+pub(super) fn lines(state: &TakingState, observes: bool) -> String {
+    let head = match (state.is_asleep(), observes) {
+        (true, _) => "NOTHING IS SPLIT: the kernel forwards, as something is in the way\n",
+        (false, true) => {
+            "NOTHING IS SPLIT, as the gateway only observes; to try it for five minutes: bentpipe gateway enable --try 5min\n"
+        }
+        (false, false) => "",
     };
     let findings = state.findings();
     findings.iter().fold(head.to_owned(), |text, finding| format!("{text}in the way: {finding}\n"))
 }
 
 /// For machines, beside what the gateway has done.
-pub(super) fn add(state: &TakingState, status: &mut Value) {
+pub(super) fn add(state: &TakingState, observes: bool, status: &mut Value) {
+    status["observes"] = json!(observes);
     status["diverting"] = json!(!state.is_asleep());
     status["findings"] = state.findings().iter().map(finding).collect();
 }

@@ -1,12 +1,14 @@
 //! The flows of a running gateway, for people and for machines.
 
-use bentpipe_core::time::Duration;
+use super::inquiry::UNSPLIT;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
-use bentpipe_gateway::{FlowView, LegView};
+use bentpipe_gateway::{FlowView, LegView, Unsplit};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-const HEAD: [&str; 17] = [
+const HEAD: [&str; 18] = [
+    "flow",
     "client",
     "server",
     "state",
@@ -27,24 +29,28 @@ const HEAD: [&str; 17] = [
 ];
 
 /// Columns from the left that are texts.
-const TEXTS: usize = 3;
+const TEXTS: usize = 4;
 
 /// A table with a line for each leg.
 pub(super) fn table(flows: &mut [FlowView]) -> String {
     flows.sort_by_key(|flow| (flow.client, flow.server));
     let mut rows = vec![HEAD.map(str::to_owned)];
     rows.extend(flows.iter().flat_map(lines));
-    let mut widths = [0; HEAD.len()];
-    for row in &rows {
+    aligned(&rows, |column| column < TEXTS || column == LEG)
+}
+
+/// Rows under each other. Columns that are no texts are numbers.
+fn aligned<const N: usize>(rows: &[[String; N]], is_text: impl Fn(usize) -> bool) -> String {
+    let mut widths = [0; N];
+    for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.chars().count().max(*width);
         }
     }
     let mut text = String::new();
-    for row in &rows {
+    for row in rows {
         let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-            let text = column < TEXTS || column == LEG;
-            if text { format!("{cell:width$}") } else { format!("{cell:>width$}") }
+            if is_text(column) { format!("{cell:width$}") } else { format!("{cell:>width$}") }
         });
         let line = cells.collect::<Vec<_>>().join("  ");
         let _ = writeln!(text, "{}", line.trim_end());
@@ -53,10 +59,11 @@ pub(super) fn table(flows: &mut [FlowView]) -> String {
 }
 
 /// The column that says towards which side a leg goes.
-const LEG: usize = 6;
+const LEG: usize = 7;
 
 fn lines(flow: &FlowView) -> Vec<[String; HEAD.len()]> {
     let own = [
+        flow.number.to_string(),
         flow.client.to_string(),
         flow.server.to_string(),
         flow.state.name().to_owned(),
@@ -118,6 +125,11 @@ pub(super) fn span(span: Duration) -> String {
 
 /// A list of flows.
 pub(super) fn json(flows: &[FlowView]) -> Value {
+    flows.iter().map(flow).collect()
+}
+
+/// One of them.
+pub(super) fn flow(flow: &FlowView) -> Value {
     let leg = |leg: &LegView| {
         json!({
             "side": leg.side.name(),
@@ -136,20 +148,66 @@ pub(super) fn json(flows: &[FlowView]) -> Value {
             "goodput_bps": leg.goodput.bits_per_sec(),
         })
     };
-    let flow = |flow: &FlowView| {
-        json!({
-            "client": flow.client.to_string(),
-            "server": flow.server.to_string(),
-            "state": flow.state.name(),
-            "age_s": flow.age.as_secs_f64(),
-            "idle_s": flow.idle.as_secs_f64(),
-            "held_bytes": flow.held.count(),
-            "legs": flow.legs.as_ref().map(|legs| {
-                json!({ "client": leg(&legs[0]), "server": leg(&legs[1]) })
-            }),
-        })
-    };
-    flows.iter().map(flow).collect()
+    json!({
+        "number": flow.number,
+        "opener": flow.opener.to_string(),
+        "client": flow.client.to_string(),
+        "server": flow.server.to_string(),
+        "state": flow.state.name(),
+        "age_s": flow.age.as_secs_f64(),
+        "idle_s": flow.idle.as_secs_f64(),
+        "held_bytes": flow.held.count(),
+        "legs": flow.legs.as_ref().map(|legs| {
+            json!({ "client": leg(&legs[0]), "server": leg(&legs[1]) })
+        }),
+    })
+}
+
+/// A table of connections that were not split, the last ones first, as of `now`.
+pub(super) fn unsplit_table(unsplit: &mut [Unsplit], now: Duration) -> String {
+    unsplit.sort_by_key(|it| std::cmp::Reverse((it.at, it.number)));
+    let mut rows =
+        vec![["flow", "client", "server", "not split for", "times", "ago"].map(str::to_owned)];
+    rows.extend(unsplit.iter().map(|it| {
+        let opened = if it.opener == it.hosts.client.ip() {
+            String::new()
+        } else {
+            format!(" ({})", it.opener)
+        };
+        [
+            format!("{UNSPLIT}{}", it.number),
+            format!("{}{opened}", it.hosts.client),
+            it.hosts.server.to_string(),
+            it.reason.name().to_owned(),
+            it.times.to_string(),
+            span(age(it, now)),
+        ]
+    }));
+    aligned(&rows, |column| column < 4)
+}
+
+/// As JSON, as of `now`.
+pub(super) fn unsplit_json(unsplit: &[Unsplit], now: Duration) -> Value {
+    unsplit.iter().map(|it| self::unsplit(it, now)).collect()
+}
+
+/// One of them.
+pub(super) fn unsplit(unsplit: &Unsplit, now: Duration) -> Value {
+    let Unsplit { number, hosts, opener, reason, times, .. } = unsplit;
+    json!({
+        "number": format!("{UNSPLIT}{number}"),
+        "client": hosts.client.to_string(),
+        "server": hosts.server.to_string(),
+        "opener": opener.to_string(),
+        "reason": reason.name(),
+        "times": times,
+        "ago_s": age(unsplit, now).as_secs_f64(),
+    })
+}
+
+/// How long ago it was not split.
+pub(super) fn age(unsplit: &Unsplit, now: Duration) -> Duration {
+    now.saturating_sub(unsplit.at.saturating_since(Instant::ZERO))
 }
 
 #[cfg(test)]
@@ -159,6 +217,8 @@ mod tests {
 
     fn flow(client: &str, legs: Option<[LegView; 2]>) -> FlowView {
         FlowView {
+            number: 7,
+            opener: "10.0.0.1".parse().unwrap(),
             client: client.parse().unwrap(),
             server: "[2001:db8::9]:443".parse().unwrap(),
             state: if legs.is_some() { FlowState::Open } else { FlowState::Opening },
@@ -198,8 +258,8 @@ mod tests {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let first = words(lines[1]);
         assert_eq!(
-            first[..6],
-            ["10.0.0.1:4000", "[2001:db8::9]:443", "open", "1h02min", "1.5s", "16384"]
+            first[..7],
+            ["7", "10.0.0.1:4000", "[2001:db8::9]:443", "open", "1h02min", "1.5s", "16384"]
         );
         let figures = [
             "satellite",
@@ -217,7 +277,7 @@ mod tests {
         ];
         assert_eq!(words(lines[2]), figures);
         assert_eq!(lines[1].find("lan"), lines[2].find("satellite"), "{text}");
-        assert!(lines[3].starts_with("10.0.0.2:4") && lines[3].contains("opening"), "{text}");
+        assert!(lines[3].contains("10.0.0.2:4") && lines[3].contains("opening"), "{text}");
     }
 
     #[test]

@@ -61,6 +61,8 @@ mod tests {
             goodput: Rate::from_bits_per_sec(0),
         };
         FlowView {
+            number: 1,
+            opener: "10.0.0.1".parse().unwrap(),
             client: "10.0.0.1:4000".parse().unwrap(),
             server: "10.9.0.1:80".parse().unwrap(),
             state: FlowState::Open,

@@ -7,15 +7,20 @@ mod config;
 mod diversion;
 mod flows;
 mod hints;
+mod inquiry;
 mod panics;
 mod prometheus;
+mod reasons;
 mod record;
 mod reload;
 mod report;
+mod switch;
+mod why;
 
 use answers::Topic;
 use condition::Condition;
 use reload::LastReload;
+use switch::{Switch, Wish};
 
 use crate::outputs::Outputs;
 use bentpipe_net::bpf::Attachment;
@@ -143,10 +148,38 @@ enum Asked {
     /// for an acknowledgment of that host or for being sent ("backlog"), segments retransmitted, bytes
     /// delivered, and these over the flow's age ("goodput").
     Flows {
+        /// The connections that were not split instead, the last 64 of each reason
+        #[arg(long)]
+        forwarded: bool,
         /// As JSON, with all figures
         #[arg(long)]
         json: bool,
     },
+    /// Say why a connection is split or not, or would be
+    ///
+    /// By which interface its packets go, by which rule of policy routing, and for each mark that such a rule knows; what the
+    /// policy and the limits of the gateway that runs here make of it; and what became of it before. A number is that of a line
+    /// of `flows` or `flows --forwarded`.
+    #[command(after_help = "\
+Examples:
+  bentpipe gateway why 10.0.0.7 192.0.2.9 443
+  bentpipe gateway why f12")]
+    Why(why::Arguments),
+    /// Split from now on where the gateway that runs here only observes
+    ///
+    /// Until it ends, reads its file again, or is told to disable.
+    #[command(after_help = "\
+Examples:
+  bentpipe gateway enable --try 5min   # back to observing after five minutes, unless ...
+  bentpipe gateway enable              # ... this confirms it")]
+    Enable {
+        /// Go back to observing after so long, unless `enable` without it has come
+        #[arg(long = "try", value_name = "SPAN", value_parser = humantime::parse_duration)]
+        trial: Option<Duration>,
+    },
+    /// Split nothing from now on and observe; connections that are split go on unsplit
+    #[command(after_help = "Example:\n  bentpipe gateway disable")]
+    Disable,
     /// Record what the gateway that runs here receives and sends, and why
     ///
     /// Both legs are in one file: as packets with their causes (`.pcapng`, an interface for each side; Wireshark reads
@@ -162,7 +195,10 @@ Examples:
     ///
     /// A line for each thing that is found, with its remedy: what keeps a gateway from starting, what keeps it from splitting (it
     /// starts and waits until that is gone), and advice. The exit code is 0 if a gateway would split.
-    #[command(after_help = "Example:\n  bentpipe gateway check gateway.toml")]
+    #[command(after_help = "\
+Examples:
+  bentpipe gateway check gateway.toml   # of a gateway that is to run here
+  bentpipe gateway check                # of the one that runs")]
     Check(check::Arguments),
     /// Watch over the gateway that has started this process
     #[command(hide = true)]
@@ -211,6 +247,9 @@ pub(crate) enum Error {
     /// Asking.
     #[error(transparent)]
     Ask(#[from] ClientError),
+    /// What was asked makes no sense.
+    #[error("{0}")]
+    Inquiry(String),
     /// Recording.
     #[error(transparent)]
     Record(#[from] record::RecordError),
@@ -232,7 +271,11 @@ const OTHERS: usize = 65_536;
 /// Runs a gateway, or asks the one that runs.
 pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
     let (topic, json) = match (&arguments.asked, &arguments.config) {
-        (Some(Asked::Flows { json }), _) => (Topic::Flows, *json),
+        (Some(Asked::Flows { forwarded: false, json }), _) => (Topic::Flows, *json),
+        (Some(Asked::Flows { forwarded: true, json }), _) => (Topic::Unsplit, *json),
+        (Some(Asked::Why(arguments)), _) => return why::run(arguments),
+        (Some(Asked::Enable { trial }), _) => return switch::run(Wish::Enable(*trial)),
+        (Some(Asked::Disable), _) => return switch::run(Wish::Disable),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
         (Some(Asked::Check(arguments)), _) => return check::run(arguments),
@@ -283,12 +326,12 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     recall(&mut gateway, &left);
     gateway.log_every(file.log_every);
     let taking = bump::TakingState::default();
-    let condition = Condition {
-        taking: taking.clone(),
-        lost: Arc::new(outputs.lost()),
-        reload: LastReload::default(),
-    };
-    let servers = answers::serve(&gateway.control_client(), file.metrics, &condition)?;
+    let reload = LastReload::default();
+    let switch = Switch::begin(gateway.control_client(), Arc::clone(&reload))?;
+    let lost = Arc::new(outputs.lost());
+    let condition = Condition { taking: taking.clone(), lost, reload };
+    let client = gateway.control_client();
+    let servers = answers::serve(&client, file.metrics, &condition, surroundings.clone(), switch)?;
     // Here, as the servers have what they listen on, and see to their threads' privileges themselves, as the
     // log's thread does; all other threads and processes are still to come.
     privileges::give_up_as_gateway()?;

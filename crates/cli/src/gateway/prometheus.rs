@@ -33,6 +33,8 @@ pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
     }
     page.alone("held_bytes", "gauge", "Bytes held by all streams", totals.held.count());
     page.alone("memory_limit_bytes", "gauge", "Bytes that they may hold", totals.memory.count());
+    let help = "Whether it splits nothing, and counts what it would split";
+    page.alone("observes", "gauge", help, u8::from(totals.observes));
     let known = u8::from(totals.peer_known);
     page.alone("peer_known", "gauge", "Whether another gateway has answered on the link", known);
 
@@ -71,7 +73,7 @@ pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
             page.sample(name, &[("reason", reason.name())], count(reason));
         }
     };
-    by_reason("forwarded_flows_total", "SYNs that were forwarded and not split", &|reason| {
+    by_reason("forwarded_flows_total", "Connections that were not split", &|reason| {
         summary.forwarded_flows(reason)
     });
     by_reason("forwarded_packets_total", "Packets forwarded unchanged", &|reason| {

@@ -286,6 +286,7 @@ pub(super) mod tests {
             flows: FlowState::ALL.map(|s| (s, if s == FlowState::Open { 12 } else { 0 })),
             held: Bytes::new(32_768),
             memory: Bytes::new(1 << 20),
+            observes: false,
             peer_known: true,
             satellite_link: LinkView {
                 losses: TakenFor::Link,

@@ -54,6 +54,7 @@ mod toolbox;
 mod transfer;
 mod two_satellites;
 mod under_load;
+mod why;
 
 use std::process::ExitCode;
 
@@ -107,6 +108,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         in_the_way::CASES,
         attack::CASES,
         check::CASES,
+        why::CASES,
         behind_nat::CASES,
         two_satellites::CASES,
         log_sinks::CASES,

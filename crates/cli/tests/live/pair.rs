@@ -1,6 +1,6 @@
 //! Connections seen from both ends.
 
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -18,6 +18,13 @@ use crate::toolbox::{
 pub(crate) struct Pair {
     client: TcpStream,
     server: TcpStream,
+}
+
+impl Pair {
+    /// The client's address, and the server's as the client has it.
+    pub(crate) fn ends(&self) -> [SocketAddr; 2] {
+        [self.client.local_addr(), self.client.peer_addr()].map(|end| end.expect("an address"))
+    }
 }
 
 /// So many for each family.

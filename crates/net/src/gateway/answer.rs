@@ -1,7 +1,7 @@
 //! What the loop answers to those who ask it, in portions between packets.
 
 use super::LiveGateway;
-use crate::control::{Order, Question, Totals};
+use crate::control::{Connection, Order, Question, Totals};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::FlowState;
@@ -18,16 +18,23 @@ impl LiveGateway {
             }
             return;
         };
-        let slots = self.gateway.slots();
-        if draft.question == Question::Flows && draft.slot < slots {
+        let (question, slots) = (draft.question, self.gateway.slots());
+        if matches!(question, Question::Flows | Question::Why(_)) && draft.slot < slots {
             let portion = draft.slot..slots.min(draft.slot + PORTION);
             draft.slot = portion.end;
             draft.flows.reserve(self.gateway.flows().saturating_sub(draft.flows.len()));
             draft.flows.extend(self.gateway.flow_views_in(self.clock.now(), portion));
             return;
         }
+        let (mut unsplit, mut prospect) = (Vec::new(), None);
+        if matches!(question, Question::Unsplit | Question::Why(_)) {
+            unsplit = self.gateway.unsplit().copied().collect();
+        }
+        if let Question::Why(Connection { from, client, server }) = question {
+            prospect = Some(self.gateway.prospect(from, client, server));
+        }
         let totals = self.totals();
-        self.questions.reply(totals);
+        self.questions.reply(totals, unsplit, prospect);
     }
 
     fn follow(&mut self, order: Order) {
@@ -37,6 +44,12 @@ impl LiveGateway {
                 if self.tap.is_none() {
                     self.tap.insert(tap).begin(self.clock.zero());
                 }
+            }
+            Order::Observe(observe, done) => {
+                let now = self.clock.now();
+                self.gateway.only_observe(now, observe);
+                self.transmit(now);
+                let _ = done.try_send(());
             }
             Order::Reconfigure(new, done) => {
                 self.reconfigure(*new);
@@ -60,6 +73,7 @@ impl LiveGateway {
             flows,
             held: Bytes::new(self.gateway.held() as u64),
             memory: self.gateway.config().memory,
+            observes: self.gateway.config().policy.observe,
             peer_known: self.gateway.peer_known(),
             satellite_link: self.gateway.satellite_link(),
             acknowledgments: self

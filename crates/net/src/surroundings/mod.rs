@@ -1,12 +1,14 @@
-//! What is around the interfaces whose packets are taken, and may be in the way: how interfaces hang together, flow tables, and
-//! what the kernel is set to.
+//! What is around the interfaces whose packets are taken, and may be in the way: how interfaces hang together, flow tables, routes,
+//! and what the kernel is set to.
 
 mod finding;
 mod flow_tables;
 mod links;
 mod settings;
+mod ways;
 
 pub use finding::Finding;
+pub use ways::{Asked, Way, Ways};
 
 use links::Links;
 use nix::ifaddrs::getifaddrs;
@@ -58,6 +60,11 @@ impl Surroundings {
         findings.retain(|finding| !matches!(finding, Finding::Mtu { .. }));
         findings.extend(flow_tables::find(&self.sides));
         findings
+    }
+
+    /// The interfaces of both sides, the LAN's and the satellite's.
+    pub fn interfaces(&self) -> [&[String]; 2] {
+        [&self.sides[0].interfaces, &self.sides[1].interfaces]
     }
 
     /// The interfaces of the satellite's side.

@@ -1,0 +1,50 @@
+//! Why connections are not split, for people.
+
+use bentpipe_gateway::Reason;
+
+/// The cause, as the rest of a sentence that begins with "not split: ".
+pub(super) fn cause(reason: Reason) -> &'static str {
+    match reason {
+        Reason::UnknownFlow => "it is older than the gateway, or was released",
+        Reason::Options => {
+            "its SYN carries data (TCP Fast Open), or an option that cannot be split (MPTCP, TCP-AO, MD5, one that is not known \
+             here)"
+        }
+        Reason::NoRoom => "there is no room in the table, or no memory",
+        Reason::HalfOpen => "too many connections wait for their SYN-ACK",
+        Reason::ClientLimit => "its client has as many flows as it may have",
+        Reason::Policy => "a rule of the policy says so",
+        Reason::Observed => "the gateway only observes",
+        Reason::Short => "it has not carried `adopt-after` yet",
+        Reason::Route => "its packets come by another side than its SYN",
+        Reason::Draining => "the gateway is being stopped",
+        Reason::Refused => "its server refused it by a RST",
+        Reason::Aborted => "its client gave it up",
+        Reason::Unreachable => "a router says that its server cannot be reached",
+        Reason::Unanswered => "no SYN-ACK came through here in time",
+        Reason::Unfinished => "the client has not acknowledged the SYN-ACK through here in time",
+        Reason::OneWay => "one of its directions does not come through here",
+        Reason::NotOpened => "its handshake was none that can be split",
+        Reason::Past => "a segment of it was another host's to judge",
+        Reason::NotTcp => "it is not TCP",
+    }
+}
+
+/// What to do about it, if anything is to be done on this host.
+pub(super) fn remedy(reason: Reason) -> Option<&'static str> {
+    Some(match reason {
+        Reason::UnknownFlow => "connections that begin now are split",
+        Reason::NoRoom => "raise `flows` or `memory` in [limits]",
+        Reason::HalfOpen => "raise `half-open` in [limits], unless it is a flood of SYNs",
+        Reason::ClientLimit => "raise `flows-per-client` in [limits]",
+        Reason::Policy => "change [policy], and send SIGHUP",
+        Reason::Observed => {
+            "run `bentpipe gateway enable --try 5min`, or set `observe = false` in [policy]"
+        }
+        Reason::Short => "set `adopt-after = \"0B\"` in [splitting], and restart",
+        Reason::Unanswered | Reason::OneWay | Reason::Route | Reason::Unfinished => {
+            "look whether both directions go through this host (`bentpipe gateway why CLIENT SERVER PORT`)"
+        }
+        _ => return None,
+    })
+}
