@@ -105,10 +105,22 @@ fn advises() {
     let Some(testbed) = stage() else { return };
     testbed.g1.sysctl("net.ipv6.conf.all.forwarding", "0").expect("sysctl");
     testbed.g1.ip("link set sat0 mtu 1400\n").expect("an MTU");
+    // As a router's advertisement leaves it.
+    testbed.g1.sysctl("net.ipv6.conf.sat0.accept_ra", "1").expect("sysctl");
+    let route = "-6 route add default via fe80::7 dev sat0 proto ra metric 512 onlink";
+    testbed.g1.output("ip", &route.split(' ').collect::<Vec<_>>()).expect("a route");
     let said = check(&testbed, "lan0", "sat0");
     assert!(said.splits, "{}", said.text);
     assert_eq!(said.names(), ["ipv6_forwarding", "mtu"], "{}", said.text);
     assert!(said.text.ends_with("\na gateway splits here\n"), "{}", said.text);
+    for number in 0..2 {
+        testbed.g1.output("sh", &["-c", said.remedy(number)]).expect("it is a command");
+    }
+    assert_eq!(check(&testbed, "lan0", "sat0").names(), [""; 0], "{}", said.text);
+
+    testbed.g1.sysctl("net.ipv6.conf.sat0.accept_ra", "1").expect("sysctl");
+    let said = check(&testbed, "lan0", "sat0");
+    assert_eq!(said.names(), ["router_advertisements"], "{}", said.text);
     testbed.g1.output("sh", &["-c", said.remedy(0)]).expect("it is a command");
-    assert_eq!(check(&testbed, "lan0", "sat0").names(), ["mtu"]);
+    assert_eq!(check(&testbed, "lan0", "sat0").names(), [""; 0], "{}", said.text);
 }

@@ -175,8 +175,8 @@ impl Finding {
             Finding::RouterAdvertisements { interface } => {
                 format!("sysctl -w net.ipv6.conf.{interface}.accept_ra=2")
             }
-            Finding::Mtu { .. } => "nft add rule FAMILY TABLE FORWARD-CHAIN 'tcp flags syn tcp \
-                                    option maxseg size set rt mtu'"
+            Finding::Mtu { .. } => "nft 'add table inet mss-clamp { chain forward { type filter hook forward \
+                                    priority mangle; tcp flags syn tcp option maxseg size set rt mtu; }; }'"
                 .into(),
             Finding::Forwarding { interface } => {
                 format!("sysctl -w net.ipv4.conf.{interface}.forwarding=1")

@@ -19,6 +19,8 @@ pub(super) struct Settings {
     interfaces: Vec<String>,
     /// The minimum MTU of each side, in bytes.
     mtus: Option<[u16; 2]>,
+    /// A firewall cuts the MSS of what is forwarded to the MTU of its route.
+    mss_is_clamped: bool,
     /// Interfaces with a default route of IPv6 that a router advertises, and their `accept_ra`.
     advertised: Vec<(String, u8)>,
     /// Connections that are tracked, and the most that may be.
@@ -33,8 +35,11 @@ impl Settings {
         };
         let sides = sides.each_ref();
         let mtus = sides.map(|side| min_mtu(&side.interfaces).ok());
+        let mtus = mtus[0].zip(mtus[1]).map(<[u16; 2]>::from);
         let names = sides.into_iter().flat_map(|side| &side.interfaces);
         Settings {
+            mss_is_clamped: mtus.is_some_and(|[lan, satellite]| satellite < lan)
+                && mss_is_clamped(),
             // That of `/proc/net` is the process's, which need not be this thread's.
             ipv6_addresses: fs::read_to_string("/proc/thread-self/net/if_inet6")
                 .unwrap_or_default(),
@@ -45,7 +50,7 @@ impl Settings {
                 .cloned()
                 .collect(),
             interfaces: names.cloned().collect(),
-            mtus: mtus[0].zip(mtus[1]).map(Into::into),
+            mtus,
             advertised: advertised(
                 &run("ip", &["-j", "-6", "route", "show", "default"], "").unwrap_or_default(),
             )
@@ -86,6 +91,7 @@ impl Settings {
         findings.extend(not_forwarding.map(|interface| Finding::Forwarding { interface }));
         if let Some([lan, satellite]) = self.mtus
             && satellite < lan
+            && !self.mss_is_clamped
         {
             findings.push(Finding::Mtu { lan, satellite });
         }
@@ -116,6 +122,15 @@ fn advertised(routes: &str) -> Vec<String> {
     names
 }
 
+/// Whether a rule of nftables, or of the older tables, has the MSS of forwarded SYNs follow the route's MTU.
+fn mss_is_clamped() -> bool {
+    let shows = |program, arguments: &[&str], word| {
+        run(program, arguments, "").is_ok_and(|rules| rules.contains(word))
+    };
+    shows("nft", &["list", "ruleset"], "maxseg size set rt mtu")
+        || shows("iptables-legacy-save", &["-t", "mangle"], "--clamp-mss-to-pmtu")
+}
+
 /// Connections that are tracked here (`count`), or the most that may be (`max`).
 fn tracked(of: &str) -> Option<u64> {
     fs::read_to_string(format!("/proc/sys/net/netfilter/nf_conntrack_{of}"))
@@ -144,6 +159,7 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
             not_forwarding: Vec::new(),
             interfaces: interfaces.iter().map(|&name| name.to_owned()).collect(),
             mtus: Some([1500, 1500]),
+            mss_is_clamped: false,
             advertised: Vec::new(),
             tracked: None,
         }
@@ -200,5 +216,6 @@ fe8000000000000000fc00fffe000002 05 40 20 80     sat0
         let found = with([1500, 1400]).inspect();
         assert_eq!(found, [Finding::Mtu { lan: 1500, satellite: 1400 }]);
         assert_eq!(with([1500, 9000]).inspect(), []);
+        assert_eq!(Settings { mss_is_clamped: true, ..with([1500, 1400]) }.inspect(), []);
     }
 }
