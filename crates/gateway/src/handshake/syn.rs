@@ -123,6 +123,18 @@ impl Syn {
         key.is_low(end) == self.client_is_low
     }
 
+    /// Whether the host of `leg` goes on behind its handshake, though no SYN-ACK has come through us: the client acknowledges
+    /// one, or the server what came behind the SYN. A server that was there before challenges by the number before (RFC 5961,
+    /// 4.2).
+    pub(crate) fn is_gone_past_by(&self, leg: Leg, tcp: &TcpHeader) -> bool {
+        let behind =
+            |number: SeqNum| number.0.wrapping_sub((self.isn + 1).0) <= u32::from(u16::MAX);
+        match leg {
+            Leg::Client => tcp.has(Flags::ACK) && behind(tcp.seq),
+            Leg::Server => tcp.has(Flags::ACK) && behind(tcp.ack) && tcp.ack != self.isn + 1,
+        }
+    }
+
     /// Something shows why there will be no SYN-ACK.
     pub(crate) fn note(&mut self, obstacle: Obstacle) {
         self.obstacle = Some(obstacle);
@@ -139,7 +151,7 @@ impl Syn {
     }
 
     /// The client's initial sequence number.
-    pub(super) fn isn(&self) -> SeqNum {
+    pub(crate) fn isn(&self) -> SeqNum {
         self.isn
     }
 

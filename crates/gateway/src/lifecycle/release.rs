@@ -161,7 +161,8 @@ impl<B: Buffer> SplicedFlow<B> {
                 return self.forget_released();
             }
             let exact = tcb.on_segment(now, tcp, len, Admission::Refuse).fate == Fate::Reset;
-            let owes = !self.splice.undelivered(leg).is_zero();
+            // A FIN as well as bytes (fault seed 140071379).
+            let owes = !self.splice.tcb(leg.other()).sender.is_done();
             let replaced = self.closing.other.as_ref().is_some_and(|other| other.is_of(leg, owes));
             if exact && releasing.unheard.is_none() && !replaced {
                 // It follows what is held, like any other.

@@ -24,8 +24,8 @@ pub(super) struct OtherHandshake {
 }
 
 impl OtherHandshake {
-    /// Whether the host of `leg`, which has reset, has asked for it; where the other one is still owed bytes of the old
-    /// connection, whether it has answered as well: then it does not have that any more.
+    /// Whether the host of `leg`, which has reset, has asked for it; where the other one is still owed bytes or the end of the
+    /// old connection, whether it has answered as well: then it does not have that any more.
     pub(super) fn is_of(&self, leg: Leg, owes: bool) -> bool {
         self.leg == leg && (self.answer.is_some() || !owes)
     }

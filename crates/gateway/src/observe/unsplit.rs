@@ -1,4 +1,4 @@
-//! Connections that were not split: the last of each reason are kept, for whoever asks why.
+//! Connections that were not split: the last of each reason are kept.
 //!
 //! A flood has one reason, and pushes out none of the others.
 
@@ -30,7 +30,7 @@ pub struct Unsplit {
     pub reason: Reason,
     /// When that was known last.
     pub at: Instant,
-    /// How often: a SYN may be repeated.
+    /// How often: a SYN may be repeated, and so may a connection.
     pub times: u32,
 }
 
@@ -67,9 +67,11 @@ impl UnsplitLog {
         reason: Reason,
     ) -> Option<u64> {
         let kept = &mut self.by_reason[reason as usize];
-        let known = kept.last.iter_mut().rev().take(RECENT).find(|it| it.hosts == hosts);
+        let known = kept.last.iter().rev().take(RECENT).position(|it| it.hosts == hosts);
+        let known = known.and_then(|from_end| kept.last.remove(kept.last.len() - 1 - from_end));
         if let Some(known) = known {
-            (known.at, known.times) = (now, known.times.saturating_add(1));
+            let times = known.times.saturating_add(1);
+            kept.last.push_back(Unsplit { at: now, times, ..known });
             return None;
         }
         if kept.last.len() == KEPT {

@@ -8,7 +8,7 @@ use crate::handshake::{Record, without_ecn};
 use crate::key::FlowKey;
 use crate::leg::Leg;
 use crate::lifecycle::SplicedFlow;
-use crate::observe::{Event, Reason};
+use crate::observe::{Event, Reason, Release};
 use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
@@ -58,7 +58,7 @@ impl<B: Buffer> Gateway<B> {
     /// A connection is split in mid-life, if there is room for it.
     fn adopt(&mut self, now: Instant, key: FlowKey) {
         let admitted = self.candidates.client(&key).is_some_and(|ip| self.admit(ip).is_ok());
-        if !admitted || self.draining {
+        if !admitted || self.leaving.is_some() {
             return self.candidates.put_off(&key);
         }
         let Some(Adopted { ends, began, completed, streams, before }) = self.candidates.adopt(&key)
@@ -84,7 +84,7 @@ impl<B: Buffer> Gateway<B> {
             return;
         }
         // When it proves long, or else as soon as it is active again.
-        let after = match self.draining {
+        let after = match self.leaving == Some(Release::Drain) {
             true => Bytes::new(u64::MAX),
             false => self.config.adopt_after.unwrap_or(Bytes::ONE),
         };
@@ -97,7 +97,7 @@ impl<B: Buffer> Gateway<B> {
         let key = record.key();
         let known = self.table.contains_key(&key) || self.half_open.get_mut(&key).is_some();
         let split = record.with_syn(|syn| self.config.policy.action(syn)) == Action::Split;
-        if !known && !self.draining && split {
+        if !known && self.leaving.is_none() && split {
             self.remember(now, record);
         }
     }

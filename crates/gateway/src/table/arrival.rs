@@ -3,6 +3,7 @@
 use super::access::Context;
 use super::broken::Whose;
 use super::flow::{Flow, Phase};
+use super::judge::Verdict;
 use super::{Disposition, Gateway};
 use crate::Side;
 use crate::announce::Announcement;
@@ -44,7 +45,7 @@ impl<B: Buffer> Gateway<B> {
             Disposition::Consumed => self.summary.count_consumed(bytes),
             Disposition::Forward(reason) | Disposition::RewriteAck(reason, _) => {
                 self.summary.count_forwarded(reason, bytes);
-                if tcp.flags.ask_for_a_connection() {
+                if tcp.flags.ask_for_a_connection() && !self.has_flow(&key) {
                     self.note_unsplit(now, &key, (ip.src, tcp.src_port), reason);
                 }
             }
@@ -92,18 +93,16 @@ impl<B: Buffer> Gateway<B> {
         let key = FlowKey::of(ip, tcp);
         let client = self.clients.origin(&key, ip.src);
         let opener = IpHeader { src: client, ..*ip };
-        let mut verdict = self.judge(&Segment { ip: &opener, ..segment });
-        if let Err(reason @ (Reason::NoRoom | Reason::HalfOpen | Reason::ClientLimit)) = verdict {
-            self.make_room(now, reason, client);
-            verdict = self.admit(client);
+        match self.judge(&Segment { ip: &opener, ..segment }) {
+            Verdict::Forward(reason) => return Disposition::Forward(reason),
+            Verdict::Candidate(after) => return self.forward_candidate(now, &segment, after),
+            Verdict::Split => {}
         }
-        match verdict {
-            Ok(()) => {}
-            Err(Reason::Short) => {
-                let after = self.config.adopt_after.unwrap_or_default();
-                return self.forward_candidate(now, &segment, after);
-            }
-            Err(reason) => return Disposition::Forward(reason),
+        if let Err(reason) = self.admit(client) {
+            self.make_room(now, reason, client);
+        }
+        if let Err(reason) = self.admit(client) {
+            return Disposition::Forward(reason);
         }
         let mut syn = Syn::new(now, &self.config, from, self.peer_known, ip, tcp);
         let may_add = |gateway: &mut Self| {
@@ -162,7 +161,7 @@ impl<B: Buffer> Gateway<B> {
             }
             (Leg::Server, true, false) => {
                 // Simultaneous open: the hosts do it between themselves.
-                self.forget_half_open(now, &key, Reason::NotOpened);
+                self.forget_half_open_quietly(&key);
                 return Disposition::Forward(Reason::NotOpened);
             }
             (Leg::Client, true, _) => {
@@ -170,11 +169,11 @@ impl<B: Buffer> Gateway<B> {
                 self.forget_half_open(now, &key, Reason::Aborted);
                 return self.handle_new(now, segment);
             }
-            (_, _, _) => {
-                // They go on: the SYN-ACK has not come through us.
+            (_, _, _) if syn.is_gone_past_by(leg, tcp) => {
                 syn.note(Obstacle::OneWay);
                 return Disposition::Forward(Reason::OneWay);
             }
+            (_, _, _) => return Disposition::Forward(Reason::NotOpened),
         }
         Disposition::Consumed
     }
@@ -307,7 +306,7 @@ impl<B: Buffer> Gateway<B> {
         leg: Leg,
         segment: Segment<'_>,
     ) -> Disposition {
-        let (draining, ends) = (self.draining, self.flows[id].ends());
+        let (leaving, ends) = (self.leaving, self.flows[id].ends());
         let done = self.with_flow(id, |flow, context| {
             match flow.lets_past(leg, &segment) {
                 Some(Past::Forward) => return Taken::Past,
@@ -331,8 +330,8 @@ impl<B: Buffer> Gateway<B> {
             if let Some(bypass) = received.bypassed {
                 context.on_bypass(now, flow, ends, leg, bypass);
             }
-            if confirmed && draining {
-                flow.release(now, Release::Drain, None);
+            if let Some(why) = leaving.filter(|_| confirmed) {
+                flow.release(now, why, None);
             }
             Taken::by(released, &received)
         });

@@ -77,7 +77,7 @@ impl HalfOpen {
             return Vec::new();
         }
         self.look_at = now + LOOK;
-        let may_go = |syn: &Syn| syn.is_as_it_came() && syn.came_at() + PATIENCE <= now;
+        let may_go = |syn: &Syn| may_go(syn, now);
         let mut ages: Vec<Instant> =
             self.syns.values().filter(|syn| may_go(syn)).map(Syn::came_at).collect();
         if ages.is_empty() {
@@ -86,6 +86,11 @@ impl HalfOpen {
         let last = ages.len() / 4;
         let last = *ages.select_nth_unstable(last).1;
         self.retain(|syn| !may_go(syn) || syn.came_at() > last)
+    }
+
+    /// Whether any of them may go.
+    pub(super) fn may_make_room(&self, now: Instant) -> bool {
+        self.syns.values().any(|syn| may_go(syn, now))
     }
 
     /// Takes out all that the hosts can do without us.
@@ -128,4 +133,9 @@ impl HalfOpen {
         self.sweep_at = next.max(now + SWEEP);
         gone
     }
+}
+
+/// Whether an entry may give way to others.
+fn may_go(syn: &Syn, now: Instant) -> bool {
+    syn.is_as_it_came() && syn.came_at() + PATIENCE <= now
 }

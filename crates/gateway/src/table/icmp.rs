@@ -47,10 +47,19 @@ impl<B: Buffer> Gateway<B> {
         let quoted = &error.quoted;
         let (src, dst) = ((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
         let key = FlowKey::between(src, dst);
+        let is_unreachable = matches!(error.kind, IcmpErrorKind::Unreachable { .. });
         let Some(&id) = self.table.get(&key) else {
             let Some(syn) = self.half_open.get_mut(&key) else {
                 return Disposition::Forward(Reason::NotTcp);
             };
+            // Of the SYN, by a router on its way.
+            let is_refused = is_unreachable
+                && syn.is_from(&key, src)
+                && syn.sides()[Leg::Server] == from
+                && quoted.seq == syn.isn();
+            if !is_refused {
+                return Disposition::Forward(Reason::NotOpened);
+            }
             syn.note(Obstacle::Unreachable);
             return Disposition::Forward(Reason::Unreachable);
         };
@@ -63,9 +72,7 @@ impl<B: Buffer> Gateway<B> {
         }
         match flow.phase() {
             // A handshake is the hosts' own, segment by segment.
-            Phase::Opening(_) | Phase::Broken(_) => {
-                return Disposition::Forward(Reason::Unreachable);
-            }
+            Phase::Opening(_) | Phase::Broken(_) => return Disposition::Forward(Reason::NotOpened),
             Phase::Spliced(spliced) if !spliced.is_open() => {
                 return Disposition::Forward(Reason::NotTcp);
             }

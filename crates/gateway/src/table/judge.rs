@@ -7,58 +7,77 @@ use crate::observe::Reason;
 use crate::policy::Action;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};
+use bentpipe_core::time::Instant;
+use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{Flags, IpHeader, TcpHeader};
 use std::net::{IpAddr, SocketAddr};
+
+/// What becomes of a connection, as far as its SYN and the policy say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is split, if there is room.
+    Split,
+    /// It is split once it has carried so much.
+    Candidate(Bytes),
+    /// It is forwarded.
+    Forward(Reason),
+}
 
 /// What would become of a connection that began now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prospect {
     /// Why it would not be split, unless it would.
     pub reason: Option<Reason>,
-    /// The rule of the policy that names it, counted from 1.
-    pub rule: Option<usize>,
+    /// The rule of the policy that names it, counted from 1, and what that says.
+    pub rule: Option<(usize, Action)>,
     /// How many flows its client has.
     pub flows_of_client: usize,
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// Whether the connection for which `syn` asks is to be split, which comes from who opens it.
-    ///
-    /// # Errors
-    /// Why not.
-    pub(super) fn judge(&self, syn: &Segment<'_>) -> Result<(), Reason> {
+    /// Judges the connection for which `syn` asks; its source is who opens it, though NAT may have translated that.
+    pub(super) fn judge(&self, syn: &Segment<'_>) -> Verdict {
         let action = self.config.policy.action(syn);
         if action == Action::Forward {
-            return Err(Reason::Policy);
+            return Verdict::Forward(Reason::Policy);
         }
         let mut options = syn.tcp.options.clone();
         Announcement::strip(&mut options);
         // T/TCP's counts are the two hosts' own business: a leg could not keep them.
         if !syn.payload.is_empty() || options.has_counts() || !options.other.is_empty() {
-            return Err(Reason::Options);
+            return Verdict::Forward(Reason::Options);
         }
-        if self.draining {
-            return Err(Reason::Draining);
+        if let Some(why) = self.leaving {
+            return Verdict::Forward(why.into());
         }
         if action == Action::Observe {
-            return Err(Reason::Observed);
+            return Verdict::Forward(Reason::Observed);
         }
-        if self.config.adopt_after.is_some() {
-            return Err(Reason::Short);
-        }
-        self.admit(syn.ip.src)
+        self.config.adopt_after.map_or(Verdict::Split, Verdict::Candidate)
     }
 
-    /// What would become of a connection that `client`, which is on side `from`, opened now by a SYN without anything that
-    /// cannot be split.
-    pub fn prospect(&self, from: Side, client: IpAddr, server: SocketAddr) -> Prospect {
+    /// What would become of a connection that `client`, which is on side `from`, opened now by a SYN without DSCP and without
+    /// anything that cannot be split.
+    pub fn prospect(
+        &self,
+        now: Instant,
+        from: Side,
+        client: IpAddr,
+        server: SocketAddr,
+    ) -> Prospect {
         let ip = IpHeader::between(client, server.ip());
         let tcp = TcpHeader { dst_port: server.port(), flags: Flags::SYN, ..TcpHeader::default() };
         let syn = Segment { from, ip: &ip, tcp: &tcp, payload: Payload::EMPTY };
-        Prospect {
-            reason: self.judge(&syn).err(),
-            rule: self.config.policy.rule(&syn).map(|number| number + 1),
-            flows_of_client: self.clients.flows_of(client),
-        }
+        let reason = match self.judge(&syn) {
+            Verdict::Forward(reason) => Some(reason),
+            Verdict::Candidate(_) => Some(Reason::Short),
+            Verdict::Split => {
+                let refused = self.admit(client).err();
+                refused.filter(|reason| !self.may_make_room(now, *reason, client))
+            }
+        };
+        let policy = &self.config.policy;
+        let rule = policy.rule(&syn).map(|at| (at + 1, policy.rules[at].action));
+        Prospect { reason, rule, flows_of_client: self.clients.flows_of(client) }
     }
 }

@@ -40,7 +40,7 @@ use crate::config::Config;
 use crate::handshake::Relay;
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
-use crate::observe::{Event, Events, Reason, Summary, UnsplitLog};
+use crate::observe::{Event, Events, Reason, Release, Summary, UnsplitLog};
 use crate::{PerSide, Side};
 use access::add_sender_stats;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
@@ -103,8 +103,8 @@ pub struct Gateway<B = Chunks> {
     identifications: Identifications,
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
-    /// No new flows; those that there are will be released.
-    draining: bool,
+    /// Why there are no new flows, and those that there are will be released, if that is so.
+    leaving: Option<Release>,
     summary: Summary,
     events: Events,
     unsplit: UnsplitLog,
@@ -136,7 +136,7 @@ impl<B: Buffer> Gateway<B> {
             told: ToldLinks::default(),
             identifications: Identifications::new(0),
             peer_known: false,
-            draining: false,
+            leaving: None,
             summary: Summary::default(),
             events: Events::default(),
             unsplit: UnsplitLog::default(),

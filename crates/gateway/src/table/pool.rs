@@ -169,18 +169,30 @@ impl<B: Buffer> Gateway<B> {
     /// Lets another flow give way to one of `client` that was not admitted for this reason, if there
     /// is one that may.
     pub(super) fn make_room(&mut self, now: Instant, reason: Reason, client: IpAddr) {
-        let gives_way = match reason {
-            Reason::NoRoom => self.unanswered.oldest(now),
-            Reason::ClientLimit => self.unanswered.oldest_of(now, client),
-            _ => None,
-        };
+        let gives_way = self.gives_way(now, reason, client);
         if let Some(id) = gives_way {
-            return self.forget_opening(now, id, reason);
+            return self.forget_opening(now, id, Reason::Unfinished);
         }
         if matches!(reason, Reason::HalfOpen | Reason::NoRoom) {
             let gone = self.half_open.make_room(now);
-            self.forget_syns(now, gone, Reason::HalfOpen);
+            self.forget_syns(now, gone, Reason::Unanswered);
         }
+    }
+
+    /// The flow that gives way, if one does.
+    fn gives_way(&self, now: Instant, reason: Reason, client: IpAddr) -> Option<usize> {
+        match reason {
+            Reason::NoRoom => self.unanswered.oldest(now),
+            Reason::ClientLimit => self.unanswered.oldest_of(now, client),
+            _ => None,
+        }
+    }
+
+    /// Whether anything would.
+    pub(super) fn may_make_room(&self, now: Instant, reason: Reason, client: IpAddr) -> bool {
+        self.gives_way(now, reason, client).is_some()
+            || matches!(reason, Reason::HalfOpen | Reason::NoRoom)
+                && self.half_open.may_make_room(now)
     }
 
     /// Whether a flow may be opened without which its hosts cannot go on, before its client has

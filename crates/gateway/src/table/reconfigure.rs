@@ -8,6 +8,7 @@ use super::Gateway;
 use super::scheduler::LinkScheduler;
 use crate::Side;
 use crate::config::{Config, LegConfig, Losses};
+use crate::observe::Release;
 use bentpipe_core::tcp::buffer::Buffer;
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ impl<B: Buffer> Gateway<B> {
     /// Goes on with what of `new` may change while connections last: policy, limits, and what is said of legs and
     /// their links. The rest stays: what hosts and other gateways have been promised (`splitting`), and what the
     /// interfaces carry.
+    ///
+    /// What was said of [observing](Gateway::only_observe) is over: the policy says it.
     ///
     /// A link of which something else is said is measured again, and its circuit breaker closes.
     pub fn reconfigure(&mut self, new: Config) {
@@ -56,6 +59,9 @@ impl<B: Buffer> Gateway<B> {
             add_options,
             ..(*self.config).clone()
         };
+        if self.leaving == Some(Release::Observe) {
+            self.leaving = None;
+        }
         let old = std::mem::replace(&mut self.config, Arc::new(config));
         if self.config.memory < old.memory {
             self.outlast(old.memory);

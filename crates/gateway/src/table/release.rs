@@ -18,7 +18,7 @@ impl<B: Buffer> Gateway<B> {
     /// they hold has been delivered, or reset when nobody takes it for [`reset_drain`](crate::Config::reset_drain).
     /// Flows that cannot go on without us stay until they end, or are [reset](Gateway::reset_all).
     pub fn drain(&mut self, now: Instant) {
-        self.draining = true;
+        self.leaving = Some(Release::Drain);
         let left = self.half_open.release();
         self.forget_syns(now, left, Reason::Draining);
         match self.config.soft_state {
@@ -28,15 +28,31 @@ impl<B: Buffer> Gateway<B> {
         self.with_all(now, |flow| release(flow, now, Release::Drain, None));
     }
 
-    /// Splits nothing from now on and counts what it would split, or splits again, whatever its policy said of that. Flows go on
-    /// unsplit, as upon [`drain`](Gateway::drain).
+    /// Splits nothing from now on and counts what it would split; flows are released as by [`drain`](Gateway::drain), if they can
+    /// go on without the gateway. Or splits again. Either lasts until it is [reconfigured](Gateway::reconfigure); a gateway that
+    /// drains goes on draining.
     pub fn only_observe(&mut self, now: Instant, observe: bool) {
-        Arc::make_mut(&mut self.config).policy.observe = observe;
+        if self.leaving == Some(Release::Drain) {
+            return;
+        }
+        self.leaving = observe.then_some(Release::Observe);
         if observe {
             let left = self.half_open.release();
             self.forget_syns(now, left, Reason::Observed);
             self.with_all(now, |flow| release(flow, now, Release::Observe, None));
+        } else {
+            Arc::make_mut(&mut self.config).policy.observe = false;
         }
+    }
+
+    /// Whether it splits nothing, and counts what it would split.
+    pub fn observes(&self) -> bool {
+        self.leaving == Some(Release::Observe) || self.config.policy.observe
+    }
+
+    /// Whether it has been told to [`drain`](Gateway::drain).
+    pub fn drains(&self) -> bool {
+        self.leaving == Some(Release::Drain)
     }
 
     /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are gone: every
@@ -58,7 +74,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// Whether the gateway has been told to [`drain`](Gateway::drain) and no open flow is left.
     pub fn is_drained(&self) -> bool {
-        self.draining
+        self.drains()
             && self.half_open.len() == 0
             && self.flows.iter().all(|(_, flow)| match flow.phase() {
                 Phase::Opening(_) | Phase::Hibernated(_) => false,

@@ -42,6 +42,18 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
+    /// Whether there is a flow of this name, or is to be one, or was until now.
+    pub(super) fn has_flow(&self, key: &FlowKey) -> bool {
+        self.table.contains_key(key) || self.half_open.contains(key) || self.over.contains(key)
+    }
+
+    /// A connection without a SYN-ACK is forgotten; why is told elsewhere.
+    pub(super) fn forget_half_open_quietly(&mut self, key: &FlowKey) {
+        if let Some(syn) = self.half_open.remove(key) {
+            self.clients.remove(key, syn.client(key).0);
+        }
+    }
+
     /// A connection without a SYN-ACK is forgotten, and why.
     pub(super) fn forget_half_open(&mut self, now: Instant, key: &FlowKey, reason: Reason) {
         if let Some(syn) = self.half_open.remove(key) {

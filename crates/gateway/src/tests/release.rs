@@ -759,19 +759,27 @@ fn another_connection_of_its_ports_ends_a_release() {
     // What is owed to the server is nobody's once that has answered.
     let rst = Table::segment(Side::Lan, 1, 0, Flags::RST);
     let forward_unknown = Disposition::Forward(Reason::UnknownFlow);
-    for (owed, answered, left) in [(5000, true, 0), (5000, false, 1), (0, false, 0)] {
+    for (owed, fin, answered, left) in [
+        (5000, false, true, 0),
+        (5000, false, false, 1),
+        (0, false, false, 0),
+        // Fault seed 140071379: its end is owed as its bytes are.
+        (0, true, false, 1),
+        (0, true, true, 0),
+    ] {
         let mut table = Table::new(Config::default());
         table.open();
         table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1, Flags::ACK), &[7; 3000]);
-        table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 5000][..owed]);
+        let flags = if fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
+        table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, flags), &[7; 5000][..owed]);
         table.gateway.drain(table.now);
         assert_eq!(table.fate(Side::Lan, &syn, b""), forward);
         if answered {
             assert_eq!(table.fate(Side::Satellite, &synack, b""), forward);
         }
-        let rst = TcpHeader { seq: rst.seq + owed as u64, ..rst.clone() };
+        let rst = TcpHeader { seq: rst.seq + owed as u64 + u64::from(fin), ..rst.clone() };
         table.fate(Side::Lan, &rst, b"");
-        assert_eq!(table.gateway.flows(), left, "{owed} {answered}");
+        assert_eq!(table.gateway.flows(), left, "{owed} {fin} {answered}");
         // It is no segment of a connection that has ended, which would be reset.
         if answered {
             assert_eq!(table.fate(Side::Lan, &ack, b""), forward_unknown);

@@ -22,8 +22,10 @@ impl Table {
         kept.sort_by_key(|it| it.number);
         assert!(kept.iter().all(|it| it.hosts.client == client && it.opener == client.ip()));
         assert_eq!(kept.iter().map(|it| it.reason).collect::<Vec<_>>(), told);
-        for reason in &told {
-            assert!(self.gateway.summary().forwarded_flows(*reason) > 0, "{reason:?}");
+        let summary = self.gateway.summary();
+        for reason in Reason::ALL {
+            let counted = told.iter().filter(|it| **it == reason).count() as u64;
+            assert_eq!(summary.forwarded_flows(reason), counted, "{reason:?}");
         }
         assert_eq!(self.gateway.summary().split, 0);
         told
@@ -36,6 +38,71 @@ impl Table {
             b"",
         );
     }
+}
+
+/// Once the connection is established nothing of it is a reason, and no SYN that is forged.
+#[test]
+fn what_is_forged_about_a_flow_makes_it_no_connection_that_was_not_split() {
+    let mut table = Table::new(Config::default());
+    table.open();
+    let forged = Table::segment(Side::Lan, 1 << 30, 0, Flags::SYN);
+    table.send(Side::Satellite, forged.clone(), b"");
+    table.send(Side::Lan, forged, b"early");
+    assert_eq!(table.gateway.unsplit().count(), 0);
+}
+
+/// A SYN of the server's as well: the hosts do it between themselves.
+#[test]
+fn a_simultaneous_open_is_told_once() {
+    let mut table = Table::new(Config::default());
+    table.send(Side::Lan, Table::segment(Side::Lan, 0, 0, Flags::SYN), b"");
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 0, 0, Flags::SYN), b"");
+    let kept: Vec<_> = table.gateway.unsplit().map(|it| it.reason).collect();
+    assert_eq!(kept, [Reason::NotOpened]);
+}
+
+/// A flow that is being opened, one that is split, one that is to be adopted and one that begins: none is split when the
+/// gateway has been told to observe, and none is lost.
+#[test]
+fn a_gateway_that_only_observes_gives_its_flows_back() {
+    let mut table = Table::new(Config { soft_state: true, ..Config::default() });
+    table.open();
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), &[7; 1000]);
+    let port = |tcp: TcpHeader| TcpHeader { src_port: 4001, ..tcp };
+    table.send(Side::Lan, port(Table::segment(Side::Lan, 0, 0, Flags::SYN)), b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    table.send(Side::Satellite, TcpHeader { dst_port: 4001, ..synack }, b"");
+    table.gateway.only_observe(table.now, true);
+    assert!(table.gateway.observes());
+    // What is held is delivered.
+    table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 1001, Flags::ACK), b"");
+    // The handshake that was under way is completed, and its flow given back.
+    table.send(Side::Lan, port(Table::segment(Side::Lan, 1, 1, Flags::ACK)), b"");
+    assert_eq!(table.gateway.flows(), 0);
+    assert_eq!(table.gateway.summary().released(Release::Observe), 2);
+    for (from, ack) in [(Side::Lan, 1), (Side::Satellite, 1001)] {
+        let segment =
+            Table::segment(from, if from == Side::Lan { 1001 } else { 1 }, ack, Flags::ACK);
+        let verdict = table.gateway.handle_packet(
+            table.now,
+            from,
+            &Table::ip(from),
+            &segment,
+            Payload::Bytes(b"more"),
+        );
+        assert!(matches!(verdict, Disposition::Forward(_)), "{verdict:?}");
+    }
+    let third = TcpHeader { src_port: 4002, ..Table::segment(Side::Lan, 0, 0, Flags::SYN) };
+    table.send(Side::Lan, third.clone(), b"");
+    assert_eq!(table.gateway.half_open(), 0);
+    assert_eq!((table.gateway.flows(), table.gateway.summary().lost_bytes), (0, 0));
+    table.gateway.only_observe(table.now, false);
+    table.send(Side::Lan, third, b"");
+    assert_eq!((table.gateway.half_open(), table.gateway.observes()), (1, false));
+    // What drains goes on draining.
+    table.gateway.drain(table.now);
+    table.gateway.only_observe(table.now, false);
+    assert!(table.gateway.drains() && !table.gateway.observes());
 }
 
 /// Behind a SYN.
@@ -68,15 +135,38 @@ fn a_handshake_that_comes_to_nothing_has_a_reason() {
         let (ip, tcp) = (Table::ip(Side::Lan), Table::segment(Side::Lan, 0, 0, Flags::SYN));
         let (src, dst, src_port, dst_port) = (ip.src, ip.dst, tcp.src_port, tcp.dst_port);
         let quoted = Quoted { src, dst, src_port, dst_port, seq: tcp.seq, wire_len: 60 };
-        let error = IcmpError { kind: IcmpErrorKind::Unreachable { code: 1 }, quoted };
-        let verdict = table.gateway.handle_icmp(table.now, Side::Satellite, &error, 100);
-        assert_eq!(verdict, Disposition::Forward(Reason::Unreachable));
+        // Those that are not about the SYN, or say something else, are no reason.
+        let unreachable = IcmpErrorKind::Unreachable { code: 1 };
+        let other = Quoted { seq: tcp.seq + 1, ..quoted };
+        for (kind, quoted, from, reason) in [
+            (IcmpErrorKind::PacketTooBig { mtu: 1280 }, quoted, Side::Satellite, Reason::NotOpened),
+            (unreachable, other, Side::Satellite, Reason::NotOpened),
+            (unreachable, quoted, Side::Lan, Reason::NotOpened),
+            (unreachable, quoted, Side::Satellite, Reason::Unreachable),
+        ] {
+            let error = IcmpError { kind, quoted };
+            let verdict = table.gateway.handle_icmp(table.now, from, &error, 100);
+            assert_eq!(verdict, Disposition::Forward(reason), "{error:?} {from:?}");
+        }
     });
     assert_eq!(unreachable, [Reason::Unreachable]);
     let one_way = behind_a_syn(|table| {
         table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"");
     });
     assert_eq!(one_way, [Reason::OneWay]);
+    let other_way = behind_a_syn(|table| {
+        table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 101, Flags::ACK), b"");
+    });
+    assert_eq!(other_way, [Reason::OneWay]);
+    // Of a server that has another connection in its place, and of somebody who guesses.
+    for (seq, ack) in [(7, 1 << 30), (7, 1), (1 << 30, 0)] {
+        let challenged = behind_a_syn(|table| {
+            table.send(Side::Satellite, Table::segment(Side::Satellite, seq, ack, Flags::ACK), b"");
+            let guess = Table::segment(Side::Lan, 1 << 30, 1, Flags::ACK);
+            table.send(Side::Lan, guess, b"");
+        });
+        assert_eq!(challenged, [Reason::Unanswered], "{seq} {ack}");
+    }
     let unfinished = behind_a_syn(Table::answer);
     assert_eq!(unfinished, [Reason::Unfinished]);
     let refused_late = behind_a_syn(|table| {
@@ -116,7 +206,8 @@ fn a_prospect_is_what_becomes_of_the_syn() {
         (Config { max_flows_per_client: 0, ..Config::default() }, Some(Reason::ClientLimit), None),
     ] {
         let mut table = Table::new(config);
-        let prospect = table.gateway.prospect(Side::Lan, client, server);
+        let prospect = table.gateway.prospect(table.now, Side::Lan, client, server);
+        let rule = rule.map(|rule| (rule, Action::Forward));
         assert_eq!(prospect, Prospect { reason, rule, flows_of_client: 0 });
         let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
         let verdict = table.gateway.handle_packet(
@@ -128,7 +219,7 @@ fn a_prospect_is_what_becomes_of_the_syn() {
         );
         let becomes = reason.map_or(Disposition::Consumed, Disposition::Forward);
         assert_eq!(verdict, becomes);
-        let flows = table.gateway.prospect(Side::Lan, client, server).flows_of_client;
+        let flows = table.gateway.prospect(table.now, Side::Lan, client, server).flows_of_client;
         assert_eq!(flows, usize::from(reason.is_none()));
     }
 }
