@@ -198,7 +198,7 @@ impl Answer {
         text += &routes.lines();
         if let Some(Prospect { rule, flows_of_client, .. }) = prospect {
             let rule =
-                rule.map_or("no rule names it".to_owned(), |rule| format!("rule {rule} names it"));
+                rule.map_or("no rule names it".to_owned(), |(rule, _)| format!("rule {rule} names it"));
             let _ = writeln!(text, "  policy:  {rule}; its client has {flows_of_client} flows now");
         }
         for unsplit in &before {
@@ -219,7 +219,7 @@ impl Answer {
             "obstacles": obstacles.iter().map(Obstacle::json).collect::<Vec<_>>(),
             "flows": split.iter().map(|flow| flows::flow(flow)).collect::<Vec<_>>(),
             "routes": routes.json(),
-            "policy_rule": prospect.and_then(|prospect| prospect.rule),
+            "policy_rule": prospect.and_then(|prospect| prospect.rule).map(|(rule, _)| rule),
             "flows_of_client": prospect.map(|prospect| prospect.flows_of_client),
             "before": before.iter().map(|it| flows::unsplit(it, now)).collect::<Vec<_>>(),
         });
@@ -243,10 +243,10 @@ impl Obstacle {
 fn of_prospect(prospect: &Prospect) -> Option<Obstacle> {
     let reason = prospect.reason?;
     let cause = match (reason, prospect.rule) {
-        (bentpipe_gateway::Reason::Policy, Some(rule)) => {
+        (bentpipe_gateway::Reason::Policy, Some((rule, _))) => {
             format!("rule {rule} of [policy] forwards it")
         }
-        (bentpipe_gateway::Reason::Observed, Some(rule)) => {
+        (bentpipe_gateway::Reason::Observed, Some((rule, _))) => {
             format!("rule {rule} of [policy] observes it, or the gateway only observes")
         }
         _ => reasons::cause(reason).to_owned(),

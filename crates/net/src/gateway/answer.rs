@@ -31,7 +31,7 @@ impl LiveGateway {
             unsplit = self.gateway.unsplit().copied().collect();
         }
         if let Question::Why(Connection { from, client, server }) = question {
-            prospect = Some(self.gateway.prospect(from, client, server));
+            prospect = Some(self.gateway.prospect(self.clock.now(), from, client, server));
         }
         let totals = self.totals();
         self.questions.reply(totals, unsplit, prospect);
@@ -73,7 +73,7 @@ impl LiveGateway {
             flows,
             held: Bytes::new(self.gateway.held() as u64),
             memory: self.gateway.config().memory,
-            observes: self.gateway.config().policy.observe,
+            observes: self.gateway.observes(),
             peer_known: self.gateway.peer_known(),
             satellite_link: self.gateway.satellite_link(),
             acknowledgments: self
