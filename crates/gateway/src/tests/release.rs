@@ -609,6 +609,30 @@ fn what_a_host_would_not_take_says_nothing_of_a_leaving_flow() {
     }
 }
 
+/// Fault seed 140645466: what lies before all that the server has acknowledged it drops, whatever that acknowledges: its
+/// FIN, of which the client has yet to hear.
+#[test]
+fn what_a_host_has_long_had_says_nothing_of_a_leaving_flow() {
+    for (seq, flows) in [(101, 1), (5001, 0)] {
+        let mut table = Table::with_backlog(&[7; 5000]);
+        let all = Table::echoing(Side::Satellite, 1, 5001, 502, 502);
+        table.send(Side::Satellite, all, b"");
+        let mut fin = Table::echoing(Side::Satellite, 1, 5001, 503, 502);
+        fin.flags = Flags::ACK | Flags::FIN;
+        table.send(Side::Satellite, fin, &[7; 100]);
+        table.gateway.drain(table.now);
+        // Behind the FIN: from where the client is, all is over.
+        table.send(Side::Lan, Table::echoing(Side::Lan, seq, 102, 600, 503), b"");
+        table.wait(Duration::from_millis(10));
+        // A RST that is not exact is challenged in the client's name.
+        let guess = TcpHeader { window: 0, ..Table::segment(Side::Satellite, 900, 0, Flags::RST) };
+        let sent = table.send(Side::Satellite, guess, b"");
+        let acked: Vec<SeqNum> = sent.iter().map(|sent| sent.tcp.ack).collect();
+        let expected = if flows == 0 { vec![] } else { vec![SERVER_ISN + 101] };
+        assert_eq!((table.gateway.flows(), acked), (flows, expected), "{seq}");
+    }
+}
+
 /// While bytes of the one are held, the other may send many windows past us.
 #[test]
 fn the_newest_acknowledgment_is_followed_however_much_has_passed() {
