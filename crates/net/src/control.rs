@@ -34,6 +34,26 @@ pub enum Question {
     Why(Connection),
 }
 
+/// What a gateway can be told to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// To split: for so long, or until it is told otherwise or reconfigured.
+    Split(Option<Duration>),
+    /// To split nothing, and to count what it would split.
+    Observe,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turned {
+    /// It is so.
+    Done,
+    /// It split before, and not on trial: nothing has changed.
+    SplitsAlready,
+    /// It is being stopped: nothing has changed.
+    Drains,
+}
+
 /// A connection that there is, or may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
@@ -43,6 +63,22 @@ pub struct Connection {
     pub client: IpAddr,
     /// Its server.
     pub server: SocketAddr,
+}
+
+impl Connection {
+    /// Whether a flow's hosts are these: its client is known by its own address and by that which NAT has given it.
+    pub fn is(&self, flow: &FlowView) -> bool {
+        self.is_between(flow.opener, flow.client, flow.server)
+    }
+
+    /// Whether one that was not split had these hosts.
+    pub fn was(&self, unsplit: &Unsplit) -> bool {
+        self.is_between(unsplit.opener, unsplit.hosts.client, unsplit.hosts.server)
+    }
+
+    fn is_between(&self, opener: IpAddr, client: SocketAddr, server: SocketAddr) -> bool {
+        [opener, client.ip()].contains(&self.client) && server == self.server
+    }
 }
 
 /// A gateway's totals at a moment.
@@ -62,6 +98,8 @@ pub struct Totals {
     pub memory: Bytes,
     /// It splits nothing, and counts what it would split.
     pub observes: bool,
+    /// How long it splits on trial yet.
+    pub trial_left: Option<Duration>,
     /// Another gateway has answered on the satellite link.
     pub peer_known: bool,
     /// That link.
@@ -110,8 +148,8 @@ pub(crate) enum Order {
     Tap(Tap),
     /// To go on with other parameters, and to say when it does.
     Reconfigure(Box<Reconfiguration>, SyncSender<()>),
-    /// To split nothing and observe, or to split, and to say when it does.
-    Observe(bool, SyncSender<()>),
+    /// To split or to observe, and to say what has come of it.
+    Turn(Turn, SyncSender<Turned>),
 }
 
 /// What of a running gateway may be changed.
@@ -197,13 +235,13 @@ impl ControlClient {
         Self::hear(&receive)
     }
 
-    /// Has the gateway split nothing and observe, or split, until it is [reconfigured](Self::reconfigure); waits until it does.
+    /// Has the gateway split or observe until it is [reconfigured](Self::reconfigure); waits until it does.
     ///
     /// # Errors
     /// [`AskError`]. After [`AskError::Late`] it may still do so.
-    pub fn only_observe(&self, observe: bool) -> Result<(), AskError> {
+    pub fn turn(&self, turn: Turn) -> Result<Turned, AskError> {
         let (send, receive) = sync_channel(1);
-        self.put(Asked::Order(Order::Observe(observe, send)))?;
+        self.put(Asked::Order(Order::Turn(turn, send)))?;
         Self::hear(&receive)
     }
 
@@ -288,6 +326,7 @@ mod tests {
             held: Bytes::new(0),
             memory: Bytes::new(1),
             observes: false,
+            trial_left: None,
             peer_known: false,
             satellite_link: Gateway::<Chunks>::new(Config::default()).satellite_link(),
             acknowledgments: "delayed:40ms".into(),

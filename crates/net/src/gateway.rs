@@ -9,6 +9,7 @@ mod reject;
 mod returns;
 mod signalled;
 mod taking;
+mod trial;
 
 use crate::bump::Table;
 use crate::bump::ends::Ends;
@@ -63,6 +64,8 @@ pub struct LiveGateway {
     repairs: Option<Repairs>,
     heap: HeapTrim,
     reload: Option<SyncSender<()>>,
+    /// It splits on trial, until then.
+    trial: Option<Instant>,
     /// When a signal without a meaning may be told of again.
     next_meaningless: Instant,
     /// How long it delivers what it holds when it is stopped.
@@ -98,6 +101,7 @@ impl LiveGateway {
             repairs: None,
             heap: HeapTrim::default(),
             reload: None,
+            trial: None,
             next_meaningless: Instant::ZERO,
             drain: Duration::ZERO,
             deleted: [None; 2],

@@ -5,11 +5,11 @@
 use super::condition::Condition;
 use super::inquiry::Inquiry;
 use super::record::{self, Order};
-use super::switch::{Switch, Wish};
-use super::{check, diversion, flows, hints, prometheus, report::Report, why};
+use super::{check, diversion, flows, hints, prometheus, report::Report, switch, why};
 use bentpipe_net::control::{ControlClient, Question};
 use bentpipe_net::serve::{self, ClientError, ServeError, Server};
 use bentpipe_net::surroundings::Surroundings;
+use serde_json::json;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -53,12 +53,12 @@ pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
 }
 
 /// Asks it why a connection is split or not.
-pub(super) fn inquire(inquiry: &Inquiry, json: bool) -> Result<Vec<u8>, ClientError> {
-    serve::ask(SERVICE, &inquiry.line(json))
+pub(super) fn inquire(inquiry: &Inquiry) -> Result<Vec<u8>, ClientError> {
+    serve::ask(SERVICE, &inquiry.line())
 }
 
 /// Has it split or observe.
-pub(super) fn wish(line: &str) -> Result<Vec<u8>, ClientError> {
+pub(super) fn turn(line: &str) -> Result<Vec<u8>, ClientError> {
     serve::ask(SERVICE, line)
 }
 
@@ -73,7 +73,6 @@ pub(super) fn serve(
     metrics: Option<SocketAddr>,
     condition: &Condition,
     surroundings: Surroundings,
-    switch: Switch,
 ) -> Result<Vec<Server>, ServeError> {
     let (asks, stands) = (control_client.clone(), condition.clone());
     let mut recordings = Recordings::default();
@@ -81,13 +80,14 @@ pub(super) fn serve(
         if let Some(order) = Order::parse(line) {
             return Some(recordings.begin(&asks, order));
         }
-        if let Some(wish) = Wish::parse(line) {
-            return switch.turn(wish).map(String::into_bytes);
+        if let Some(turn) = switch::parse(line) {
+            return switch::answer(&asks, &stands.taking, turn).map(String::into_bytes);
         }
         if let Some(inquiry) = Inquiry::parse(line) {
-            return why::answer(&asks, &stands, &surroundings, inquiry).map(String::into_bytes);
+            let facts = why::facts(&asks, &stands, &surroundings, inquiry).ok()?;
+            return Some(facts.to_string().into_bytes());
         }
-        answer(&asks, &stands, &switch, line)
+        answer(&asks, &stands, line)
     };
     let mut servers = vec![Server::for_root(SERVICE, answer)?];
     if let Some(address) = metrics {
@@ -126,12 +126,7 @@ impl Drop for Recordings {
 }
 
 /// None for a question that there is not, and where the loop does not answer.
-fn answer(
-    control_client: &ControlClient,
-    condition: &Condition,
-    switch: &Switch,
-    line: &str,
-) -> Option<Vec<u8>> {
+fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> Option<Vec<u8>> {
     let (topic, json) = [false, true]
         .into_iter()
         .flat_map(|json| Topic::ALL.map(|topic| (topic, json)))
@@ -145,18 +140,18 @@ fn answer(
     };
     let mut snapshot = control_client.ask(question).ok()?;
     let now = snapshot.totals.uptime;
-    let observes = snapshot.totals.observes;
+    let (observes, trial_left) = (snapshot.totals.observes, snapshot.totals.trial_left);
     let report = Report { totals: snapshot.totals };
     let text = match (topic, json) {
         (Topic::Unsplit, false) => flows::unsplit_table(&mut snapshot.unsplit, now),
         (Topic::Unsplit, true) => flows::unsplit_json(&snapshot.unsplit, now).to_string() + "\n",
-        (Topic::Findings, json) => check::of_running(&condition.taking, observes, json),
+        (Topic::Findings, _) => check::of_running(&condition.taking, observes),
         (Topic::Flows, false) => flows::table(&mut snapshot.flows),
         (Topic::Flows, true) => flows::json(&snapshot.flows).to_string() + "\n",
         (Topic::Status, true) => {
             let mut status = report.status_json();
             condition.add_to(&mut status, observes);
-            status["trial"] = switch.json();
+            status["trial_left_s"] = json!(trial_left.map(|left| left.as_secs_f64()));
             status.to_string() + "\n"
         }
         (Topic::Status, false) => {
@@ -164,7 +159,7 @@ fn answer(
                 + &hints::lines(&snapshot.flows)
                 + &report.status()
                 + &condition.words()
-                + &switch.words()
+                + &switch::words(trial_left)
         }
     };
     Some(text.into_bytes())

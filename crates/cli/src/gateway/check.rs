@@ -72,8 +72,9 @@ impl Problem {
     }
 
     fn json(&self) -> Value {
-        let Problem { name, effect, cause, remedy, .. } = self;
-        json!({ "name": name, "effect": effect.name(), "cause": cause, "remedy": remedy })
+        let Problem { name, effect, cause, remedy, line } = self;
+        let effect = effect.name();
+        json!({ "name": name, "effect": effect, "cause": cause, "remedy": remedy, "line": line })
     }
 }
 
@@ -99,15 +100,24 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 /// Asks the gateway that runs here.
 fn ask(json: bool) -> Result<ExitCode, Error> {
-    let found = answers::ask(Topic::Findings, true)?;
-    let said = if json { found.clone() } else { answers::ask(Topic::Findings, false)? };
-    io::stdout().write_all(&said)?;
-    let found: Value = serde_json::from_slice(&found).unwrap_or_default();
-    Ok(exit_code(found["splits"] == true))
+    let found: Value =
+        serde_json::from_slice(&answers::ask(Topic::Findings, true)?).unwrap_or_default();
+    let splits = found["splits"] == true;
+    let said = if json {
+        format!("{found}\n")
+    } else {
+        let word = |it: &Value, key: &str| it[key].as_str().unwrap_or("?").to_owned();
+        let problems = found["problems"].as_array().cloned().unwrap_or_default();
+        let line =
+            |it: &Value| format!("{}: {}", word(it, "effect").replace('_', " "), word(it, "line"));
+        page(problems.iter().map(line), splits)
+    };
+    io::stdout().write_all(said.as_bytes())?;
+    Ok(exit_code(splits))
 }
 
 /// What a gateway that runs answers to that: what is in its way, and whether it is told to split.
-pub(super) fn of_running(taking: &TakingState, observes: bool, json: bool) -> String {
+pub(super) fn of_running(taking: &TakingState, observes: bool) -> String {
     let mut problems: Vec<Problem> = taking.findings().into_iter().map(Problem::from).collect();
     if observes {
         let cause = reasons::cause(Reason::Observed).to_owned();
@@ -115,7 +125,7 @@ pub(super) fn of_running(taking: &TakingState, observes: bool, json: bool) -> St
         let line = format!("{cause}; {}", remedy.as_deref().unwrap_or_default());
         problems.push(Problem { name: "observes", effect: Effect::Sleeps, cause, remedy, line });
     }
-    text(&problems, json)
+    text(&problems, true)
 }
 
 fn splits(problems: &[Problem]) -> bool {
@@ -133,13 +143,17 @@ fn text(problems: &[Problem], json: bool) -> String {
         let problems: Vec<Value> = problems.iter().map(Problem::json).collect();
         return format!("{}\n", json!({ "splits": splits, "problems": problems }));
     }
-    let lines = problems.iter().map(|it| format!("{}: {}\n", it.effect.in_words(), it.line));
-    let last = match (splits, problems.is_empty()) {
-        (true, true) => "nothing is in the way: a gateway splits here\n",
-        (true, false) => "a gateway splits here\n",
+    page(problems.iter().map(|it| format!("{}: {}", it.effect.in_words(), it.line)), splits)
+}
+
+/// Lines, and what comes of them.
+fn page(lines: impl ExactSizeIterator<Item = String>, splits: bool) -> String {
+    let last = match (splits, lines.len()) {
+        (true, 0) => "nothing is in the way: a gateway splits here\n",
+        (true, _) => "a gateway splits here\n",
         (false, _) => "a gateway splits nothing here\n",
     };
-    lines.chain([last.to_owned()]).collect()
+    lines.map(|line| line + "\n").chain([last.to_owned()]).collect()
 }
 
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {

@@ -35,7 +35,8 @@ pub(super) fn add(state: &TakingState, observes: bool, status: &mut Value) {
     status["findings"] = state.findings().iter().map(finding).collect();
 }
 
-fn finding(finding: &Finding) -> Value {
+/// One finding.
+pub(super) fn finding(finding: &Finding) -> Value {
     json!({
         "name": finding.name(),
         "forbids_diversion": finding.forbids_diversion(),

@@ -26,7 +26,7 @@ pub(super) fn lines(flows: &[FlowView]) -> String {
         let name = side.name();
         lines += &format!(
             "hint: of {stuck} connections every full segment to the {name} side times out, though small ones \
-             pass: an MTU on the way may be smaller than hosts are told. Try `mss = 1240` in [{name}]\n"
+             pass: an MTU on the way may be smaller than hosts are told. Try `mss = 1220` in [{name}]\n"
         );
     }
     lines

@@ -28,7 +28,7 @@ impl Inquiry {
     }
 
     /// The line that asks it.
-    pub(super) fn line(&self, json: bool) -> String {
+    pub(super) fn line(&self) -> String {
         let what = match self {
             Inquiry::Flow(number) => number.to_string(),
             Inquiry::Unsplit(number) => format!("{UNSPLIT}{number}"),
@@ -36,29 +36,26 @@ impl Inquiry {
                 format!("{} {client} {server}", from.name())
             }
         };
-        format!("why {what}{}", if json { " json" } else { "" })
+        format!("why {what}")
     }
 
-    /// What a line asks, and whether the answer is to be JSON.
-    pub(super) fn parse(line: &str) -> Option<(Inquiry, bool)> {
-        let what = line.strip_prefix("why ")?;
-        let (what, json) = match what.strip_suffix(" json") {
-            Some(what) => (what, true),
-            None => (what, false),
-        };
-        let words: Vec<&str> = what.split(' ').collect();
-        let inquiry = match words[..] {
-            [number] => Inquiry::of_number(number)?,
+    /// What a line asks.
+    pub(super) fn parse(line: &str) -> Option<Inquiry> {
+        let words: Vec<&str> = line.strip_prefix("why ")?.split(' ').collect();
+        match words[..] {
+            [number] => Inquiry::of_number(number),
             [from, client, server] => {
                 let from = Side::BOTH.into_iter().find(|side| side.name() == from)?;
                 let client: IpAddr = client.parse().ok()?;
                 let server: SocketAddr = server.parse().ok()?;
-                (client.is_ipv4() == server.is_ipv4())
-                    .then_some(Inquiry::Connection(Connection { from, client, server }))?
+                (client.is_ipv4() == server.is_ipv4()).then_some(Inquiry::Connection(Connection {
+                    from,
+                    client,
+                    server,
+                }))
             }
-            _ => return None,
-        };
-        Some((inquiry, json))
+            _ => None,
+        }
     }
 }
 
@@ -78,11 +75,9 @@ mod tests {
             connection("10.0.0.7", "192.0.2.1:443"),
             connection("fd00::7", "[2001:db8::1]:443"),
         ] {
-            for json in [false, true] {
-                assert_eq!(Inquiry::parse(&inquiry.line(json)), Some((inquiry, json)));
-            }
+            assert_eq!(Inquiry::parse(&inquiry.line()), Some(inquiry));
         }
-        let mixed = connection("10.0.0.7", "[2001:db8::1]:443").line(false);
+        let mixed = connection("10.0.0.7", "[2001:db8::1]:443").line();
         for wrong in
             ["why", "why ", "why x", "why lan 10.0.0.7", "why there 10.0.0.7 10.0.0.8:1", &mixed]
         {

@@ -20,11 +20,11 @@ mod why;
 use answers::Topic;
 use condition::Condition;
 use reload::LastReload;
-use switch::{Switch, Wish};
 
 use crate::outputs::Outputs;
 use bentpipe_net::bpf::Attachment;
 use bentpipe_net::bump::{self, BumpConfig, BumpError, Monitor};
+use bentpipe_net::control::Turn;
 use bentpipe_net::gateway::LiveGateway;
 use bentpipe_net::instance::{Instance, InstanceError};
 use bentpipe_net::interface::{InterfaceError, check_forwarding, min_mtu};
@@ -157,9 +157,9 @@ enum Asked {
     },
     /// Say why a connection is split or not, or would be
     ///
-    /// By which interface its packets go, by which rule of policy routing, and for each mark that such a rule knows; what the
-    /// policy and the limits of the gateway that runs here make of it; and what became of it before. A number is that of a line
-    /// of `flows` or `flows --forwarded`.
+    /// It tells the interfaces and the rule of policy routing by which packets go in both directions, also with each mark that such
+    /// a rule knows. It tells what the policy and the limits of the gateway that runs here make of the connection, and what became
+    /// of it before.
     #[command(after_help = "\
 Examples:
   bentpipe gateway why 10.0.0.7 192.0.2.9 443
@@ -167,14 +167,15 @@ Examples:
     Why(why::Arguments),
     /// Split from now on where the gateway that runs here only observes
     ///
-    /// Until it ends, reads its file again, or is told to disable.
+    /// It does so until it ends or reads its file again, or until `bentpipe gateway disable`. Refused where it splits already and is to
+    /// do so on trial.
     #[command(after_help = "\
 Examples:
   bentpipe gateway enable --try 5min   # back to observing after five minutes, unless ...
   bentpipe gateway enable              # ... this confirms it")]
     Enable {
-        /// Go back to observing after so long, unless `enable` without it has come
-        #[arg(long = "try", value_name = "SPAN", value_parser = humantime::parse_duration)]
+        /// Go back to observing after so long, unless `bentpipe gateway enable` has confirmed it
+        #[arg(long = "try", value_name = "SPAN", value_parser = switch::parse_trial)]
         trial: Option<Duration>,
     },
     /// Split nothing from now on and observe; connections that are split go on unsplit
@@ -274,8 +275,8 @@ pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCo
         (Some(Asked::Flows { forwarded: false, json }), _) => (Topic::Flows, *json),
         (Some(Asked::Flows { forwarded: true, json }), _) => (Topic::Unsplit, *json),
         (Some(Asked::Why(arguments)), _) => return why::run(arguments),
-        (Some(Asked::Enable { trial }), _) => return switch::run(Wish::Enable(*trial)),
-        (Some(Asked::Disable), _) => return switch::run(Wish::Disable),
+        (Some(Asked::Enable { trial }), _) => return switch::run(Turn::Split(*trial)),
+        (Some(Asked::Disable), _) => return switch::run(Turn::Observe),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
         (Some(Asked::Check(arguments)), _) => return check::run(arguments),
@@ -327,11 +328,10 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     gateway.log_every(file.log_every);
     let taking = bump::TakingState::default();
     let reload = LastReload::default();
-    let switch = Switch::begin(gateway.control_client(), Arc::clone(&reload))?;
     let lost = Arc::new(outputs.lost());
     let condition = Condition { taking: taking.clone(), lost, reload };
     let client = gateway.control_client();
-    let servers = answers::serve(&client, file.metrics, &condition, surroundings.clone(), switch)?;
+    let servers = answers::serve(&client, file.metrics, &condition, surroundings.clone())?;
     // Here, as the servers have what they listen on, and see to their threads' privileges themselves, as the
     // log's thread does; all other threads and processes are still to come.
     privileges::give_up_as_gateway()?;

@@ -16,7 +16,7 @@ pub(super) fn cause(reason: Reason) -> &'static str {
         Reason::Policy => "a rule of the policy says so",
         Reason::Observed => "the gateway only observes",
         Reason::Short => "it has not carried `adopt-after` yet",
-        Reason::Route => "its packets come by another side than its SYN",
+        Reason::Route => "its packets and its SYN come in by different sides",
         Reason::Draining => "the gateway is being stopped",
         Reason::Refused => "its server refused it by a RST",
         Reason::Aborted => "its client gave it up",
@@ -24,9 +24,11 @@ pub(super) fn cause(reason: Reason) -> &'static str {
         Reason::Unanswered => "no SYN-ACK came through here in time",
         Reason::Unfinished => "the client has not acknowledged the SYN-ACK through here in time",
         Reason::OneWay => "one of its directions does not come through here",
-        Reason::NotOpened => "its handshake was none that can be split",
-        Reason::Past => "a segment of it was another host's to judge",
-        Reason::NotTcp => "it is not TCP",
+        Reason::NotOpened => {
+            "its handshake is one that hosts do between themselves (a simultaneous open), or forged"
+        }
+        Reason::Past => "a segment of it has a signature or a hop limit that its SYN had not",
+        Reason::NotTcp => "it is not whole, plain TCP",
     }
 }
 
@@ -42,7 +44,10 @@ pub(super) fn remedy(reason: Reason) -> Option<&'static str> {
             "run `bentpipe gateway enable --try 5min`, or set `observe = false` in [policy]"
         }
         Reason::Short => "set `adopt-after = \"0B\"` in [splitting], and restart",
-        Reason::Unanswered | Reason::OneWay | Reason::Route | Reason::Unfinished => {
+        Reason::Unanswered => {
+            "its server may be down, or its answers take another path (`bentpipe gateway why CLIENT SERVER PORT`)"
+        }
+        Reason::OneWay | Reason::Route | Reason::Unfinished => {
             "look whether both directions go through this host (`bentpipe gateway why CLIENT SERVER PORT`)"
         }
         _ => return None,

@@ -79,12 +79,11 @@ impl Reload {
             let (path, keys) = (self.path.display(), fixed.join(", "));
             return Err(format!("{path}: {keys} cannot change while the gateway runs, restart it"));
         }
+        // What has not changed counts again, too, where the gateway was told otherwise meanwhile.
+        let (drain, log_every) = (new.drain, new.log_every);
+        let config = Reconfiguration { config: new.config.clone(), drain, log_every };
+        self.client.reconfigure(config).map_err(|error| error.to_string())?;
         let changed = self.running.tables_changed(&new);
-        if !changed.is_empty() {
-            let (drain, log_every) = (new.drain, new.log_every);
-            let new = Reconfiguration { config: new.config.clone(), drain, log_every };
-            self.client.reconfigure(new).map_err(|error| error.to_string())?;
-        }
         self.running = new;
         Ok(changed)
     }

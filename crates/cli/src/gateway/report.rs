@@ -287,6 +287,7 @@ pub(super) mod tests {
             held: Bytes::new(32_768),
             memory: Bytes::new(1 << 20),
             observes: false,
+            trial_left: None,
             peer_known: true,
             satellite_link: LinkView {
                 losses: TakenFor::Link,

@@ -1,28 +1,28 @@
 //! `bentpipe gateway why`: whether a connection is split, or would be; and if not, by which route, rule, limit or option.
 //!
-//! The gateway answers: it knows its flows, its policy and what it did not split lately, and asks the kernel for the routes.
+//! The gateway that runs here says what it knows; the kernel is asked for the routes by who asks, as that may take its time.
 
-mod routes;
+mod directions;
+mod facts;
 
-use super::condition::Condition;
-use super::flows::age;
-use super::inquiry::{Inquiry, UNSPLIT};
-use super::{Error, answers, flows, reasons};
-use bentpipe_core::time::Duration;
-use bentpipe_gateway::{FlowView, Prospect, Side, Unsplit};
-use bentpipe_net::control::{Connection, ControlClient, Question, Snapshot};
-use bentpipe_net::surroundings::Surroundings;
-use routes::Routes;
+pub(super) use facts::facts;
+
+use super::inquiry::Inquiry;
+use super::{Error, answers, reasons};
+use bentpipe_gateway::{Reason, Side};
+use bentpipe_net::control::Connection;
+use directions::Directions;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What is asked about.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The client's address; or, alone, a number of `flows` or `flows --forwarded`
+    /// The client's address; or, alone, the number of a line of `flows` (12) or `flows --forwarded` (f12)
     #[arg(value_name = "CLIENT|NUMBER")]
     what: String,
     /// The server's address
@@ -38,64 +38,50 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// Asks the gateway that runs here.
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let what = &arguments.what;
-    let inquiry = match arguments.server.zip(arguments.port) {
-        None => Inquiry::of_number(what).ok_or_else(|| {
-            Error::Inquiry(format!("{what} is no number of a flow; or name CLIENT SERVER PORT"))
-        })?,
-        Some((server, port)) => {
-            let client: IpAddr =
-                what.parse().map_err(|_| Error::Inquiry(format!("{what} is no address")))?;
-            if client.is_ipv4() != server.is_ipv4() {
-                let why = format!("{client} and {server} are addresses of two families");
-                return Err(Error::Inquiry(why));
-            }
-            let from = if arguments.from_satellite { Side::Satellite } else { Side::Lan };
-            let server = SocketAddr::new(server, port);
-            Inquiry::Connection(Connection { from, client, server })
-        }
-    };
-    io::stdout().write_all(&answers::inquire(&inquiry, arguments.json)?)?;
-    Ok(ExitCode::SUCCESS)
+/// Whether connections are split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Yes,
+    No,
+    /// Some are: by what a firewall marks, or by the hop that a route takes.
+    Depends,
 }
 
-/// What the gateway answers. None where its loop does not.
-pub(super) fn answer(
-    client: &ControlClient,
-    condition: &Condition,
-    surroundings: &Surroundings,
-    (inquiry, json): (Inquiry, bool),
-) -> Option<String> {
-    let answer = match inquiry {
-        Inquiry::Connection(connection) => {
-            let snapshot = client.ask(Question::Why(connection)).ok()?;
-            Answer::about(connection, &snapshot, condition, surroundings)
+impl Verdict {
+    fn and(self, other: Verdict) -> Verdict {
+        match (self, other) {
+            (Verdict::No, _) | (_, Verdict::No) => Verdict::No,
+            (Verdict::Yes, Verdict::Yes) => Verdict::Yes,
+            _ => Verdict::Depends,
         }
-        Inquiry::Flow(number) => {
-            let flows = client.ask(Question::Flows).ok()?.flows;
-            match flows.into_iter().find(|flow| flow.number == number) {
-                Some(flow) => Answer::of_flow(&flow),
-                None => Answer::unknown(format!("there is no flow {number} (any more)")),
-            }
-        }
-        Inquiry::Unsplit(number) => {
-            let snapshot = client.ask(Question::Unsplit).ok()?;
-            match snapshot.unsplit.iter().find(|it| it.number == number) {
-                Some(unsplit) => Answer::of_unsplit(unsplit, snapshot.totals.uptime),
-                None => Answer::unknown(format!("{UNSPLIT}{number} is not known (any more)")),
-            }
-        }
-    };
-    Some(if json { format!("{}\n", answer.value) } else { answer.text })
+    }
 }
 
 /// Why something is not split.
-struct Obstacle {
-    name: &'static str,
+struct Hindrance {
+    name: String,
     cause: String,
     remedy: Option<String>,
+}
+
+impl Hindrance {
+    fn of(reason: Reason) -> Hindrance {
+        Hindrance {
+            name: reason.name().to_owned(),
+            cause: reasons::cause(reason).to_owned(),
+            remedy: reasons::remedy(reason).map(str::to_owned),
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let Hindrance { cause, remedy, .. } = self;
+        remedy.as_ref().map_or(cause.clone(), |remedy| format!("{cause}; {remedy}"))
+    }
+
+    fn json(&self) -> Value {
+        let Hindrance { name, cause, remedy } = self;
+        json!({ "name": name, "cause": cause, "remedy": remedy })
+    }
 }
 
 /// For people and for machines.
@@ -104,157 +90,192 @@ struct Answer {
     value: Value,
 }
 
-impl Answer {
-    fn unknown(text: String) -> Answer {
-        Answer { value: json!({ "error": text }), text: text + "\n" }
-    }
-
-    fn of_flow(flow: &FlowView) -> Answer {
-        let text = format!(
-            "flow {}: {} to {}{} is split ({}, for {})\n",
-            flow.number,
-            flow.client,
-            flow.server,
-            opened_by(flow.opener, flow.client),
-            flow.state.name(),
-            flows::span(flow.age),
-        );
-        Answer { text, value: json!({ "splits": true, "flow": flows::flow(flow) }) }
-    }
-
-    fn of_unsplit(unsplit: &Unsplit, now: Duration) -> Answer {
-        let Unsplit { hosts, opener, reason, .. } = *unsplit;
-        let ago = flows::span(age(unsplit, now));
-        let mut text = format!(
-            "{} to {}{} was not split {ago} ago: {}",
-            hosts.client,
-            hosts.server,
-            opened_by(opener, hosts.client),
-            reasons::cause(reason),
-        );
-        if let Some(remedy) = reasons::remedy(reason) {
-            let _ = write!(text, "; {remedy}");
+/// Asks the gateway that runs here, and the kernel.
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let inquiry = inquiry(arguments)?;
+    let facts: Value = serde_json::from_slice(&answers::inquire(&inquiry)?).unwrap_or_default();
+    let Answer { text, value } = match inquiry {
+        Inquiry::Connection(connection) => of_connection(&connection, &facts),
+        _ if facts.is_null() => {
+            let what = &arguments.what;
+            return Err(Error::Inquiry(format!("{what} is not known (any more)")));
         }
-        let obstacle = Obstacle {
-            name: reason.name(),
-            cause: reasons::cause(reason).to_owned(),
-            remedy: reasons::remedy(reason).map(str::to_owned),
-        };
-        let value = json!({
-            "splits": false,
-            "obstacles": [obstacle.json()],
-            "connection": flows::unsplit(unsplit, now),
-        });
-        Answer { text: text + "\n", value }
-    }
-
-    fn about(
-        connection: Connection,
-        snapshot: &Snapshot,
-        condition: &Condition,
-        surroundings: &Surroundings,
-    ) -> Answer {
-        let Connection { client, server, .. } = connection;
-        let is_it = |opener: IpAddr, from: SocketAddr, to: SocketAddr| {
-            (opener == client || from.ip() == client) && to == server
-        };
-        let now = snapshot.totals.uptime;
-        let split = snapshot.flows.iter();
-        let split: Vec<&FlowView> =
-            split.filter(|flow| is_it(flow.opener, flow.client, flow.server)).collect();
-        let before = snapshot.unsplit.iter();
-        let mut before: Vec<&Unsplit> =
-            before.filter(|it| is_it(it.opener, it.hosts.client, it.hosts.server)).collect();
-        before.sort_by_key(|it| std::cmp::Reverse(it.at));
-        let routes = Routes::of(&connection, surroundings);
-        let prospect = snapshot.prospect;
-        let mut obstacles = Vec::new();
-        obstacles.extend(
-            condition.taking.findings().iter().filter(|it| it.forbids_diversion()).map(|finding| {
-                Obstacle { name: finding.name(), cause: finding.cause(), remedy: finding.remedy() }
-            }),
-        );
-        obstacles.extend(routes.obstacles());
-        obstacles.extend(prospect.and_then(|prospect| of_prospect(&prospect)));
-
-        let mut text = format!("{client} to {} port {}: ", server.ip(), server.port());
-        text += match (split.is_empty(), obstacles.is_empty()) {
-            (false, _) => "is split\n",
-            (true, true) => "would be split\n",
-            (true, false) => "would not be split\n",
-        };
-        for flow in &split {
-            let _ = writeln!(
-                text,
-                "  now:     flow {}, {}, for {}",
-                flow.number,
-                flow.state.name(),
-                flows::span(flow.age)
-            );
-        }
-        for obstacle in &obstacles {
-            let _ = writeln!(text, "  why not: {}", obstacle.in_words());
-        }
-        text += &routes.lines();
-        if let Some(Prospect { rule, flows_of_client, .. }) = prospect {
-            let rule =
-                rule.map_or("no rule names it".to_owned(), |(rule, _)| format!("rule {rule} names it"));
-            let _ = writeln!(text, "  policy:  {rule}; its client has {flows_of_client} flows now");
-        }
-        for unsplit in &before {
-            let (ago, cause) = (flows::span(age(unsplit, now)), reasons::cause(unsplit.reason));
-            let times = if unsplit.times > 1 {
-                format!(", {} times", unsplit.times)
-            } else {
-                String::new()
-            };
-            let _ = writeln!(text, "  before:  {ago} ago not split{times}: {cause}");
-        }
-        if obstacles.is_empty() && split.is_empty() {
-            let forwarded = reasons::cause(bentpipe_gateway::Reason::Options);
-            let _ = writeln!(text, "  but not: if {forwarded}");
-        }
-        let value = json!({
-            "splits": !split.is_empty() || obstacles.is_empty(),
-            "obstacles": obstacles.iter().map(Obstacle::json).collect::<Vec<_>>(),
-            "flows": split.iter().map(|flow| flows::flow(flow)).collect::<Vec<_>>(),
-            "routes": routes.json(),
-            "policy_rule": prospect.and_then(|prospect| prospect.rule).map(|(rule, _)| rule),
-            "flows_of_client": prospect.map(|prospect| prospect.flows_of_client),
-            "before": before.iter().map(|it| flows::unsplit(it, now)).collect::<Vec<_>>(),
-        });
-        Answer { text, value }
-    }
+        Inquiry::Flow(_) => of_flow(&facts),
+        Inquiry::Unsplit(_) => of_unsplit(&facts),
+    };
+    let text = if arguments.json { format!("{value}\n") } else { text };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
 }
 
-impl Obstacle {
-    fn in_words(&self) -> String {
-        let Obstacle { cause, remedy, .. } = self;
-        remedy.as_ref().map_or(cause.clone(), |remedy| format!("{cause}; {remedy}"))
+fn inquiry(arguments: &Arguments) -> Result<Inquiry, Error> {
+    let what = &arguments.what;
+    let Some((server, port)) = arguments.server.zip(arguments.port) else {
+        let error = || format!("{what} is no number of a flow; or name CLIENT SERVER PORT");
+        return Inquiry::of_number(what).ok_or_else(|| Error::Inquiry(error()));
+    };
+    let client: IpAddr =
+        what.parse().map_err(|_| Error::Inquiry(format!("{what} is no address")))?;
+    if client.is_ipv4() != server.is_ipv4() {
+        let why = format!("{client} and {server} are addresses of two families");
+        return Err(Error::Inquiry(why));
     }
+    let from = if arguments.from_satellite { Side::Satellite } else { Side::Lan };
+    Ok(Inquiry::Connection(Connection { from, client, server: SocketAddr::new(server, port) }))
+}
 
-    fn json(&self) -> Value {
-        let Obstacle { name, cause, remedy } = self;
-        json!({ "name": name, "cause": cause, "remedy": remedy })
+fn of_flow(flow: &Value) -> Answer {
+    let text = format!(
+        "flow {}: {} to {}{} {}\n",
+        flow["number"],
+        word(flow, "client"),
+        word(flow, "server"),
+        opened_by(flow),
+        standing(flow),
+    );
+    let split_now = is_split(flow);
+    Answer { text, value: json!({ "split_now": split_now, "hindrances": [], "flows": [flow] }) }
+}
+
+fn of_unsplit(unsplit: &Value) -> Answer {
+    let hindrance = reason(unsplit).map(Hindrance::of);
+    let text = format!(
+        "{} to {}{} was not split {} ago: {}\n",
+        word(unsplit, "client"),
+        word(unsplit, "server"),
+        opened_by(unsplit),
+        span(unsplit, "ago_s"),
+        hindrance.as_ref().map_or_else(|| word(unsplit, "reason"), Hindrance::in_words),
+    );
+    let hindrances: Vec<Value> = hindrance.iter().map(Hindrance::json).collect();
+    let value = json!({ "split_now": false, "hindrances": hindrances, "before": [unsplit] });
+    Answer { text, value }
+}
+
+fn of_connection(connection: &Connection, facts: &Value) -> Answer {
+    let Connection { client, server, .. } = connection;
+    let names = |side: &str| -> Vec<String> {
+        serde_json::from_value(facts["interfaces"][side].clone()).unwrap_or_default()
+    };
+    let directions = Directions::of(connection, [names("lan"), names("satellite")]);
+    let list = |key: &str| facts[key].as_array().cloned().unwrap_or_default();
+    let (flows, before) = (list("flows"), list("before"));
+    let split_now = flows.iter().any(is_split);
+    let mut hindrances: Vec<Hindrance> = list("in_the_way").iter().map(in_the_way).collect();
+    hindrances.extend(directions.hindrances());
+    hindrances.extend(of_prospect(facts));
+    let verdict = match hindrances.is_empty() {
+        true => directions.verdict(),
+        false => Verdict::No,
+    };
+
+    let mut text = format!("{client} to {} port {}: ", server.ip(), server.port());
+    text += match (split_now, verdict) {
+        (true, _) => "is split\n",
+        (false, Verdict::Yes) => "would be split\n",
+        (false, Verdict::No) => "would not be split\n",
+        (false, Verdict::Depends) => "may be split or not, by the routes below\n",
+    };
+    for flow in &flows {
+        let _ = writeln!(text, "  now:     flow {} {}", flow["number"], standing(flow));
+    }
+    let not = if split_now { "one that began now would not be split:" } else { "why not:" };
+    for hindrance in &hindrances {
+        let _ = writeln!(text, "  {not} {}", hindrance.in_words());
+    }
+    text += &directions.lines();
+    let prospect = &facts["prospect"];
+    let rule = match (&prospect["rule"], &prospect["action"]) {
+        (Value::Number(rule), Value::String(action)) => format!("rule {rule} says {action}"),
+        _ => "no rule names it".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "  policy:  {rule}; flows of its client now: {}",
+        prospect["flows_of_client"]
+    );
+    for unsplit in &before {
+        let times = match unsplit["times"].as_u64() {
+            Some(times) if times > 1 => format!(", {times} times"),
+            _ => String::new(),
+        };
+        let cause = reason(unsplit)
+            .map_or_else(|| word(unsplit, "reason"), |it| reasons::cause(it).to_owned());
+        let _ =
+            writeln!(text, "  before:  {} ago not split{times}: {cause}", span(unsplit, "ago_s"));
+    }
+    if hindrances.is_empty() && !split_now {
+        let _ = writeln!(text, "  unless:  {}", reasons::cause(Reason::Options));
+    }
+    let value = json!({
+        "split_now": split_now,
+        "splits": match verdict { Verdict::Yes => Some(true), Verdict::No => Some(false), Verdict::Depends => None },
+        "hindrances": hindrances.iter().map(Hindrance::json).collect::<Vec<_>>(),
+        "flows": flows,
+        "routes": directions.json(),
+        "policy_rule": prospect["rule"],
+        "flows_of_client": prospect["flows_of_client"],
+        "before": before,
+    });
+    Answer { text, value }
+}
+
+/// What keeps everything from being split.
+fn in_the_way(finding: &Value) -> Hindrance {
+    Hindrance {
+        name: word(finding, "name"),
+        cause: word(finding, "cause"),
+        remedy: finding["remedy"].as_str().map(str::to_owned),
     }
 }
 
 /// What the gateway itself has against it.
-fn of_prospect(prospect: &Prospect) -> Option<Obstacle> {
-    let reason = prospect.reason?;
-    let cause = match (reason, prospect.rule) {
-        (bentpipe_gateway::Reason::Policy, Some((rule, _))) => {
-            format!("rule {rule} of [policy] forwards it")
-        }
-        (bentpipe_gateway::Reason::Observed, Some((rule, _))) => {
-            format!("rule {rule} of [policy] observes it, or the gateway only observes")
-        }
-        _ => reasons::cause(reason).to_owned(),
+fn of_prospect(facts: &Value) -> Option<Hindrance> {
+    let prospect = &facts["prospect"];
+    let reason = reason(prospect)?;
+    let by_rule = match reason {
+        Reason::Policy => Some("forwards"),
+        // It does so by a rule where it does not with all.
+        Reason::Observed if facts["observes"] == false => Some("observes"),
+        _ => None,
     };
-    let remedy = reasons::remedy(reason).map(str::to_owned);
-    Some(Obstacle { name: reason.name(), cause, remedy })
+    Some(match by_rule {
+        Some(does) => Hindrance {
+            name: reason.name().to_owned(),
+            cause: format!("rule {} of [policy] {does} it", prospect["rule"]),
+            remedy: reasons::remedy(Reason::Policy).map(str::to_owned),
+        },
+        None => Hindrance::of(reason),
+    })
 }
 
-fn opened_by(opener: IpAddr, client: SocketAddr) -> String {
-    if opener == client.ip() { String::new() } else { format!(", which {opener} opened,") }
+fn reason(of: &Value) -> Option<Reason> {
+    Reason::ALL.into_iter().find(|reason| of["reason"] == reason.name())
+}
+
+/// Whether a flow is split at the moment: not one that is being opened or released, or that is over.
+fn is_split(flow: &Value) -> bool {
+    ["open", "half_closed", "draining"].iter().any(|state| flow["state"] == *state)
+}
+
+fn standing(flow: &Value) -> String {
+    let (state, age) = (word(flow, "state"), span(flow, "age_s"));
+    let is = if is_split(flow) { "is split" } else { "is not split" };
+    format!("{is} ({state}, for {age})")
+}
+
+/// By whom, if NAT has translated that.
+fn opened_by(it: &Value) -> String {
+    let (opener, client) = (word(it, "opener"), word(it, "client"));
+    let is_it = client.parse().is_ok_and(|client: SocketAddr| client.ip().to_string() == opener);
+    if is_it { String::new() } else { format!(", which {opener} opened,") }
+}
+
+fn word(of: &Value, key: &str) -> String {
+    of[key].as_str().unwrap_or("?").to_owned()
+}
+
+fn span(of: &Value, key: &str) -> String {
+    let seconds = of[key].as_f64().unwrap_or_default();
+    super::flows::span(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }

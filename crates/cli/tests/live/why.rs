@@ -14,11 +14,13 @@ use crate::stage::{
     BENTPIPE, Ends, FAMILIES, Family, build, fast_link, gateway_by, gateways_wanted,
 };
 use crate::toolbox::{await_said, wait_until};
+use nix::sys::signal::Signal;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("why_says_by_which_route_a_connection_is_not_split", routes),
     ("why_says_which_rule_or_limit_keeps_a_connection_whole", rules),
     ("why_knows_who_is_behind_masquerade", behind_masquerade),
+    ("why_knows_connections_from_the_satellite", from_satellite),
     ("what_is_enabled_on_trial_goes_back_unless_confirmed", trial),
 ];
 
@@ -43,17 +45,18 @@ fn why(testbed: &Testbed, client: IpAddr, server: IpAddr, port: u16) -> Value {
     let text = run(testbed, &["why", &client, &server, &port]);
     let json = run(testbed, &["why", &client, &server, &port, "--json"]);
     let value: Value = serde_json::from_str(&json).expect("JSON");
-    for obstacle in value["obstacles"].as_array().expect("a list") {
-        let cause = obstacle["cause"].as_str().expect("a cause");
+    for hindrance in value["hindrances"].as_array().expect("a list") {
+        let cause = hindrance["cause"].as_str().expect("a cause");
         assert!(text.contains(cause), "{text} {value}");
     }
-    assert_eq!(text.contains("would not be split"), value["splits"] == false, "{text} {value}");
+    let would_not = value["splits"] == false && value["split_now"] == false;
+    assert_eq!(text.contains("would not be split"), would_not, "{text} {value}");
     value
 }
 
 fn names(value: &Value) -> Vec<&str> {
-    let obstacles = value["obstacles"].as_array().expect("a list");
-    obstacles.iter().map(|it| it["name"].as_str().expect("a name")).collect()
+    let hindrances = value["hindrances"].as_array().expect("a list");
+    hindrances.iter().map(|it| it["name"].as_str().expect("a name")).collect()
 }
 
 /// By source, by mark and by destination, policy routing leads past the satellite.
@@ -65,7 +68,7 @@ fn routes() {
     for family in FAMILIES {
         let value = why(&testbed, family.h1(), family.h2(), 443);
         assert_eq!((&value["splits"], names(&value)), (&json!(true), vec![]), "{value}");
-        assert_eq!(value["routes"]["there"]["device"], "sat0", "{value}");
+        assert_eq!(value["routes"]["there"]["devices"], json!(["sat0"]), "{value}");
         exchange(&Ends::of(&testbed, family), 20_000);
     }
     assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], FAMILIES.len());
@@ -78,17 +81,18 @@ fn routes() {
     testbed.g1.output("sh", &["-c", backup]).expect("another way");
     for (family, flag) in [(Family::V4, "-4"), (Family::V6, "-6")] {
         let (client, server) = (family.h1(), family.h2());
+        // Only the firewall knows which packets it marks.
         let value = why(&testbed, client, server, 443);
-        assert_eq!(value["splits"], true, "{value}");
+        assert_eq!((&value["splits"], names(&value)), (&Value::Null, vec![]), "{value}");
         let marked = &value["routes"]["there"]["by_mark"]["0x200"];
-        assert_eq!(marked["device"], "wan1", "{value}");
+        assert_eq!(marked["devices"], json!(["wan1"]), "{value}");
         assert!(marked["rule"].as_str().is_some_and(|rule| rule.starts_with("2000:")), "{value}");
 
         let rule = format!("ip {flag} rule add from {client} lookup 5 pref 1000");
         testbed.g1.output("sh", &["-c", &rule]).expect("a rule");
         let value = why(&testbed, client, server, 443);
         assert_eq!(names(&value), ["other_interface"], "{value}");
-        let cause = value["obstacles"][0]["cause"].as_str().expect("a cause");
+        let cause = value["hindrances"][0]["cause"].as_str().expect("a cause");
         assert!(cause.contains("wan1") && cause.contains("1000: from"), "{cause}");
         // A client of nobody's.
         let stranger = if client.is_ipv4() { "10.77.0.9" } else { "fd77::9" };
@@ -97,7 +101,23 @@ fn routes() {
     }
     let router = "10.91.1.1".parse().expect("the router's address");
     let value = why(&testbed, Testbed::H1_V4, router, 22);
+    assert!(names(&value).contains(&"local"), "{value}");
+    // Half of the connections take each hop.
+    let hops =
+        "ip route add 10.99.0.0/16 nexthop dev sat0 nexthop dev wan1 && ip rule del pref 1000";
+    testbed.g1.output("sh", &["-c", hops]).expect("a route");
+    let value = why(&testbed, Testbed::H1_V4, "10.99.0.1".parse().expect("an address"), 443);
+    assert_eq!((&value["splits"], names(&value)), (&Value::Null, vec![]), "{value}");
+    testbed.g1.output("ip", &["route", "add", "blackhole", "10.98.0.0/16"]).expect("a route");
+    let value = why(&testbed, Testbed::H1_V4, "10.98.0.1".parse().expect("an address"), 443);
     assert_eq!(names(&value), ["no_route"], "{value}");
+    for wrong in
+        [&["why", "99"][..], &["why", "f99"], &["why", "x"], &["why", "10.0.0.1", "fd00::1", "443"]]
+    {
+        let mut command = testbed.g1.command(BENTPIPE);
+        let output = command.arg("gateway").args(wrong).output().expect("bentpipe");
+        assert!(!output.status.success() && output.stdout.is_empty(), "{wrong:?}: {output:?}");
+    }
 }
 
 /// The policy's rules and the limits, and what was not split before.
@@ -121,6 +141,7 @@ fn rules() {
     let number = value["flows"][0]["number"].to_string();
     let text = run(&testbed, &["why", &number]);
     assert!(text.contains("is split (open"), "{text}");
+    assert_eq!(value["split_now"], true, "{value}");
     let value = why(&testbed, client, server, 443);
     assert_eq!((names(&value), &value["flows_of_client"]), (vec!["client_limit"], &json!(1)));
     // It is so, and known afterwards.
@@ -158,12 +179,30 @@ fn behind_masquerade() {
     }
 }
 
+/// From the satellite's side it is the LAN that is to be reached.
+fn from_satellite() {
+    if !gateways_wanted() {
+        return;
+    }
+    let (testbed, _gateway) = stage("");
+    for family in FAMILIES {
+        let (client, server) = (family.h2().to_string(), family.h1().to_string());
+        let json = run(&testbed, &["why", "--from-satellite", &client, &server, "80", "--json"]);
+        let value: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!((&value["splits"], names(&value)), (&json!(true), vec![]), "{value}");
+        assert_eq!(value["routes"]["there"]["devices"], json!(["lan0"]), "{value}");
+        let wrong = run(&testbed, &["why", &client, &server, "80", "--json"]);
+        let value: Value = serde_json::from_str(&wrong).expect("JSON");
+        assert_eq!(names(&value), ["other_interface"; 2], "{value}");
+    }
+}
+
 /// A gateway that observes: on trial it splits, and what it has split then goes on behind the trial.
 fn trial() {
     if !gateways_wanted() {
         return;
     }
-    let (testbed, gateway) = stage("[policy]\nobserve = true");
+    let (testbed, mut gateway) = stage("[policy]\nobserve = true");
     let split = || ask(&testbed.g1, "status")["totals"]["split"].as_u64().expect("a number");
     let observes = || ask(&testbed.g1, "status")["observes"] == true;
     let before = pairs(&testbed, 1);
@@ -192,10 +231,20 @@ fn trial() {
     assert_eq!(split(), FAMILIES.len() as u64);
     run(&testbed, &["enable", "--try", "1h"]);
     run(&testbed, &["enable"]);
-    assert_eq!(ask(&testbed.g1, "status")["trial"]["left_s"], Value::Null);
+    assert_eq!(ask(&testbed.g1, "status")["trial_left_s"], Value::Null);
     let confirmed = pairs(&testbed, 1);
     assert_eq!(split(), 2 * FAMILIES.len() as u64);
+    // What splits is not turned off by a trial.
+    let mut command = testbed.g1.command(BENTPIPE);
+    let refused = command.args(["gateway", "enable", "--try", "1ms"]).output().expect("bentpipe");
+    assert!(!refused.status.success() && !observes(), "{refused:?}");
     run(&testbed, &["disable"]);
+    assert!(observes());
+    // The file that is read again ends a trial, though nothing of it has changed.
+    run(&testbed, &["enable", "--try", "1h"]);
+    assert!(!observes());
+    gateway.signal(Signal::SIGHUP);
+    await_said(&gateway, "read again: nothing has changed", 1);
     assert!(observes());
     for pair in [before, during, behind, confirmed].into_iter().flatten() {
         talk(&pair, 100_000);

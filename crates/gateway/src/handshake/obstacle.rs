@@ -1,6 +1,6 @@
-//! Why a handshake comes to nothing.
+//! Why a handshake does not make a flow.
 
-/// What has been seen of that.
+/// What has shown it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// The server's RST.
@@ -9,7 +9,7 @@ pub(crate) enum Obstacle {
     Aborted,
     /// A router's word.
     Unreachable,
-    /// What comes of one host behind what has not come through us of the other.
+    /// A host goes on, though the other one's answer has not come through us.
     OneWay,
     /// A SYN of the server's.
     Simultaneous,

@@ -1,4 +1,4 @@
-//! Why something is not split, or not any more.
+//! Why packets and connections are forwarded, and flows released.
 
 /// Why a packet or a flow is forwarded and not split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -35,7 +35,7 @@ pub struct Prospect {
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// Judges the connection for which `syn` asks; its source is who opens it, though NAT may have translated that.
+    /// Judges the connection for which `syn` asks; its source is the address of who opens it, before NAT.
     pub(super) fn judge(&self, syn: &Segment<'_>) -> Verdict {
         let action = self.config.policy.action(syn);
         if action == Action::Forward {

@@ -22,8 +22,14 @@ impl LiveGateway {
         if matches!(question, Question::Flows | Question::Why(_)) && draft.slot < slots {
             let portion = draft.slot..slots.min(draft.slot + PORTION);
             draft.slot = portion.end;
-            draft.flows.reserve(self.gateway.flows().saturating_sub(draft.flows.len()));
-            draft.flows.extend(self.gateway.flow_views_in(self.clock.now(), portion));
+            let views = self.gateway.flow_views_in(self.clock.now(), portion);
+            match question {
+                Question::Why(asked) => draft.flows.extend(views.filter(|flow| asked.is(flow))),
+                _ => {
+                    draft.flows.reserve(self.gateway.flows().saturating_sub(draft.flows.len()));
+                    draft.flows.extend(views);
+                }
+            }
             return;
         }
         let (mut unsplit, mut prospect) = (Vec::new(), None);
@@ -45,11 +51,8 @@ impl LiveGateway {
                     self.tap.insert(tap).begin(self.clock.zero());
                 }
             }
-            Order::Observe(observe, done) => {
-                let now = self.clock.now();
-                self.gateway.only_observe(now, observe);
-                self.transmit(now);
-                let _ = done.try_send(());
+            Order::Turn(turn, done) => {
+                let _ = done.try_send(self.turn(turn));
             }
             Order::Reconfigure(new, done) => {
                 self.reconfigure(*new);
@@ -74,6 +77,7 @@ impl LiveGateway {
             held: Bytes::new(self.gateway.held() as u64),
             memory: self.gateway.config().memory,
             observes: self.gateway.observes(),
+            trial_left: self.trial.map(|until| until.saturating_since(now)),
             peer_known: self.gateway.peer_known(),
             satellite_link: self.gateway.satellite_link(),
             acknowledgments: self

@@ -1,5 +1,5 @@
 //! What the loop does now and then, beside the packets: beats for the watchdog and the kernel, repairs of devices that it
-//! hears of, lines of totals, memory that goes back to the kernel.
+//! hears of, the ends of trials, lines of totals, memory that goes back to the kernel.
 
 use super::LiveGateway;
 use super::taking::Taking;
@@ -31,6 +31,7 @@ impl LiveGateway {
     /// What is to be done now and then, beside the packets; returns when it is due again.
     pub(super) fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
         self.write_log(now);
+        self.end_trial(now);
         self.hear_of_repairs(now);
         self.vouch(now);
         if let Some(Err(error)) = self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
@@ -41,9 +42,11 @@ impl LiveGateway {
             self.gateway.shrink();
             heap::trim();
         }
+        let trial = self.trial;
         let log = earliest(self.log.as_ref().map(|log| log.next), self.heap.next());
         let vouching = self.taking.as_ref().map(Taking::next);
-        earliest(earliest(log, vouching), self.watchdog.as_ref().map(Watchdog::next))
+        let watchdog = self.watchdog.as_ref().map(Watchdog::next);
+        earliest(earliest(log, vouching), earliest(trial, watchdog))
     }
 
     /// What others have changed of the devices has been set right.

@@ -59,6 +59,9 @@ impl LiveGateway {
     /// Goes on with other parameters. Connections stay as they are.
     pub(super) fn reconfigure(&mut self, new: Reconfiguration) {
         let Reconfiguration { config, drain, log_every } = new;
+        if self.trial.take().is_some() {
+            tracing::info!("the trial is over: whether it splits is as its file says");
+        }
         self.gateway.reconfigure(config);
         self.drain = drain;
         self.log_every(log_every);

@@ -4,11 +4,11 @@
 mod finding;
 mod flow_tables;
 mod links;
+mod routes;
 mod settings;
-mod ways;
 
 pub use finding::Finding;
-pub use ways::{Asked, Way, Ways};
+pub use routes::{Route, RouteQuery, Routes, Unrouted};
 
 use links::Links;
 use nix::ifaddrs::getifaddrs;

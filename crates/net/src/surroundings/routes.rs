@@ -4,62 +4,75 @@
 //! which packets it marks.
 
 use super::links::list;
-use crate::command::run;
-use serde_json::Value;
+use crate::command::{CommandError, run};
+use bentpipe_gateway::policy::Network;
+use serde_json::{Map, Value};
 use std::net::IpAddr;
 
 /// Marks that are asked for, at most.
 const MARKS: usize = 16;
 
-/// A packet that comes in here and is routed.
+/// Packets that come in here and are routed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// The interface by which it comes; None: this host sends it.
+pub struct RouteQuery {
+    /// The interface by which they come; None: this host sends them.
     pub by: Option<String>,
-    /// Its source, if that is said.
+    /// Their source, if that is said.
     pub from: Option<IpAddr>,
-    /// Its destination.
+    /// Their destination.
     pub to: IpAddr,
-    /// Its TCP port there.
-    pub port: Option<u16>,
+    /// The TCP ports that are known of them, as `ip route get` names them: `sport` and `dport`.
+    pub ports: Option<(&'static str, u16)>,
 }
 
-/// Where it would go.
+/// Where they would go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
-    /// The interface by which it leaves, or why it does not.
-    pub device: Result<String, String>,
+pub struct Route {
+    /// The interfaces by which they leave, several if the route has several next hops; or why they do not.
+    pub devices: Result<Vec<String>, Unrouted>,
     /// The routing table that says so, if that is not the main one.
     pub table: Option<String>,
     /// The rule that leads there, as `ip rule` has it, if another one than those that every kernel has.
     pub rule: Option<String>,
 }
 
-/// All of its ways.
+/// Why packets do not leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ways {
-    /// Without a mark.
-    pub unmarked: Way,
-    /// With one, for each mark by which it goes elsewhere.
-    pub by_mark: Vec<(String, Way)>,
+pub enum Unrouted {
+    /// They are for this host.
+    Local,
+    /// The kernel does not forward them.
+    No(&'static str),
+    /// It could not be asked.
+    Unknown(String),
 }
 
-impl Asked {
-    /// Where it goes, without a mark and with each that a rule knows.
-    pub fn ways(&self) -> Ways {
+/// All of their routes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routes {
+    /// Without a mark.
+    pub unmarked: Route,
+    /// With one, for each mark by which they go elsewhere.
+    pub by_mark: Vec<(String, Route)>,
+}
+
+impl RouteQuery {
+    /// Where they go without a mark.
+    pub fn unmarked(&self) -> Route {
+        self.look_up(&self.rules(), None)
+    }
+
+    /// Where they go without a mark, and with each that a rule knows.
+    pub fn routes(&self) -> Routes {
         let rules = self.rules();
-        let unmarked = self.way(&rules, None);
-        let mut by_mark: Vec<(String, Way)> = Vec::new();
-        let mut marks: Vec<&str> =
-            rules.iter().filter_map(|rule| rule["fwmark"].as_str()).collect();
+        let mut marks: Vec<&str> = rules.iter().filter_map(|it| it["fwmark"].as_str()).collect();
+        marks.sort_unstable();
         marks.dedup();
-        for mark in marks.into_iter().take(MARKS) {
-            let other = self.way(&rules, Some(mark));
-            if other.device != unmarked.device && by_mark.iter().all(|(known, _)| known != mark) {
-                by_mark.push((mark.to_owned(), other));
-            }
-        }
-        Ways { unmarked, by_mark }
+        let unmarked = self.look_up(&rules, None);
+        let marked = marks.into_iter().take(MARKS).map(|it| (it, self.look_up(&rules, Some(it))));
+        let elsewhere = marked.filter(|(_, route)| route.devices != unmarked.devices);
+        let by_mark = elsewhere.map(|(mark, route)| (mark.to_owned(), route)).collect();
+        Routes { unmarked, by_mark }
     }
 
     fn family(&self) -> &'static str {
@@ -70,7 +83,7 @@ impl Asked {
         list(&run("ip", &["-j", self.family(), "rule", "show"], "").unwrap_or_default())
     }
 
-    fn way(&self, rules: &[Value], mark: Option<&str>) -> Way {
+    fn look_up(&self, rules: &[Value], mark: Option<&str>) -> Route {
         let mut words: Vec<String> =
             ["-j", self.family(), "route", "get", "fibmatch"].map(str::to_owned).to_vec();
         words.push(self.to.to_string());
@@ -80,99 +93,104 @@ impl Asked {
         add("from", self.from.map(|from| from.to_string()));
         add("iif", self.by.clone());
         add("mark", mark.map(str::to_owned));
-        if let Some(port) = self.port {
+        if let Some((which, port)) = self.ports {
             add("ipproto", Some("tcp".to_owned()));
-            add("dport", Some(port.to_string()));
+            add(which, Some(port.to_string()));
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let answer = match run("ip", &words, "") {
             Ok(answer) => answer,
-            Err(error) => {
-                // "`ip …` failed: RTNETLINK answers: Network is unreachable"
-                let error = error.to_string();
-                let why = error.rsplit(": ").next().unwrap_or(&error).to_owned();
-                return Way { device: Err(why), table: None, rule: None };
-            }
+            Err(error) => return Route { devices: Err(unrouted(&error)), table: None, rule: None },
         };
         let route = list(&answer).into_iter().next().unwrap_or_default();
         let table = route["table"].as_str().filter(|table| *table != "main").map(str::to_owned);
-        let rule = rules.iter().find(|rule| self.is_led_by(rule, mark, table.as_deref()));
+        let leads = rules.iter().filter_map(Value::as_object);
+        let rule = leads.into_iter().find(|rule| self.is_led_by(rule, mark, table.as_deref()));
         let rule = rule.filter(|rule| is_of_this_host(rule)).map(in_words);
-        let device = route["dev"].as_str().or(route["nexthops"][0]["dev"].as_str());
-        let device = match (route["type"].as_str(), device) {
-            (Some("local"), _) => Err("it is an address of this host".to_owned()),
-            (Some(kind), None) => Err(format!("the route says {kind}")),
-            (None, None) => Err("there is no route".to_owned()),
-            (_, Some(device)) => Ok(device.to_owned()),
+        let hops = route["nexthops"].as_array().into_iter().flatten();
+        let mut devices: Vec<String> =
+            hops.chain([&route]).filter_map(|hop| hop["dev"].as_str()).map(str::to_owned).collect();
+        devices.sort();
+        devices.dedup();
+        let devices = match route["type"].as_str() {
+            Some("local") => Err(Unrouted::Local),
+            _ if devices.is_empty() => Err(Unrouted::No("there is no route")),
+            _ => Ok(devices),
         };
-        Way { device, table, rule }
+        Route { devices, table, rule }
     }
 
-    /// Whether a rule leads packets like this one to a table.
-    fn is_led_by(&self, rule: &Value, mark: Option<&str>, table: Option<&str>) -> bool {
-        let of = |key: &str| rule[key].as_str();
-        let source = of("src").filter(|source| *source != "all");
-        let in_prefix = |address: IpAddr, network: &str, length: u64| {
-            network.parse().is_ok_and(|network| is_within(address, network, length))
+    /// Whether a rule leads packets like these to a table. One that says what is not understood here is none that does.
+    fn is_led_by(
+        &self,
+        rule: &Map<String, Value>,
+        mark: Option<&str>,
+        table: Option<&str>,
+    ) -> bool {
+        const UNDERSTOOD: [&str; 10] = [
+            "priority", "src", "srclen", "dst", "dstlen", "iif", "fwmark", "fwmask", "table",
+            "protocol",
+        ];
+        let of = |key: &str| rule.get(key).and_then(Value::as_str);
+        let has = |address: Option<IpAddr>, network: &str, length: &str| match of(network) {
+            None | Some("all") => true,
+            Some(network) => {
+                let length = rule.get(length).and_then(Value::as_u64);
+                let text = length.map_or(network.to_owned(), |it| format!("{network}/{it}"));
+                let network: Option<Network> = text.parse().ok();
+                network.zip(address).is_some_and(|(network, address)| network.contains(address))
+            }
         };
-        let bits = if self.to.is_ipv4() { 32 } else { 128 };
-        let length = |key: &str| rule[key].as_u64().unwrap_or(bits);
-        of("table") == Some(table.unwrap_or("main"))
-            && source.is_none_or(|network| {
-                self.from.is_some_and(|from| in_prefix(from, network, length("srclen")))
-            })
-            && of("dst").is_none_or(|network| in_prefix(self.to, network, length("dstlen")))
+        rule.keys().all(|key| UNDERSTOOD.contains(&key.as_str()))
+            && of("table") == Some(table.unwrap_or("main"))
+            && has(self.from, "src", "srclen")
+            && has(Some(self.to), "dst", "dstlen")
             && of("iif").is_none_or(|name| self.by.as_deref() == Some(name))
             && of("fwmark").is_none_or(|it| mark == Some(it))
     }
 }
 
-/// Whether a network of so many leading bits has an address.
-fn is_within(address: IpAddr, network: IpAddr, length: u64) -> bool {
-    let length = u32::try_from(length).unwrap_or(u32::MAX);
-    match (address, network) {
-        (IpAddr::V4(address), IpAddr::V4(network)) => {
-            let differing = address.to_bits() ^ network.to_bits();
-            differing.checked_shr(32_u32.saturating_sub(length)).unwrap_or(0) == 0
+/// What `ip` says where it has no route to show.
+fn unrouted(error: &CommandError) -> Unrouted {
+    let CommandError::Failed { message, .. } = error else {
+        return Unrouted::Unknown(error.to_string());
+    };
+    match message.strip_prefix("RTNETLINK answers: ") {
+        Some("Network is unreachable") => Unrouted::No("there is no route"),
+        Some("No route to host") => Unrouted::No("its route says `unreachable`"),
+        Some("Permission denied") => Unrouted::No("its route says `prohibit`"),
+        Some("Invalid cross-device link") => {
+            Unrouted::No("the filter of reverse paths (`rp_filter`) drops them")
         }
-        (IpAddr::V6(address), IpAddr::V6(network)) => {
-            let differing = address.to_bits() ^ network.to_bits();
-            differing.checked_shr(128_u32.saturating_sub(length)).unwrap_or(0) == 0
-        }
-        _ => false,
+        Some("Invalid argument") => Unrouted::No(
+            "the kernel drops them: a blackhole, a source that is its own or not to be believed, or an interface that is down",
+        ),
+        _ => Unrouted::Unknown(message.clone()),
     }
 }
 
 /// Whether it is none of those that every kernel has.
-fn is_of_this_host(rule: &Value) -> bool {
-    !matches!(rule["priority"].as_u64(), Some(0 | 32766 | 32767))
+fn is_of_this_host(rule: &Map<String, Value>) -> bool {
+    !matches!(rule.get("priority").and_then(Value::as_u64), Some(0 | 32766 | 32767))
 }
 
 /// As `ip rule` writes it.
-fn in_words(rule: &Value) -> String {
-    let mut words = format!("{}:", rule["priority"].as_u64().unwrap_or_default());
-    let mut network = |word: &str, key: &str, length: &str| {
-        if let Some(address) = rule[key].as_str() {
+fn in_words(rule: &Map<String, Value>) -> String {
+    let text = |key: &str| rule.get(key).and_then(Value::as_str);
+    let number = |key: &str| rule.get(key).and_then(Value::as_u64);
+    let mut words = format!("{}:", number("priority").unwrap_or_default());
+    for (word, key, length) in [("from", "src", "srclen"), ("to", "dst", "dstlen")] {
+        if let Some(address) = text(key) {
             words += &format!(" {word} {address}");
-            if let Some(length) = rule[length].as_u64() {
-                words += &format!("/{length}");
-            }
+            words += &number(length).map_or_else(String::new, |length| format!("/{length}"));
         }
-    };
-    network("from", "src", "srclen");
-    network("to", "dst", "dstlen");
-    if let Some(mark) = rule["fwmark"].as_str() {
+    }
+    if let Some(mark) = text("fwmark") {
         words += &format!(" fwmark {mark}");
-        if let Some(mask) = rule["fwmask"].as_str() {
-            words += &format!("/{mask}");
-        }
+        words += &text("fwmask").map_or_else(String::new, |mask| format!("/{mask}"));
     }
-    for key in ["iif", "oif"] {
-        if let Some(name) = rule[key].as_str() {
-            words += &format!(" {key} {name}");
-        }
-    }
-    words + &format!(" lookup {}", rule["table"].as_str().unwrap_or("main"))
+    words += &text("iif").map_or_else(String::new, |name| format!(" iif {name}"));
+    words + &format!(" lookup {}", text("table").unwrap_or("main"))
 }
 
 #[cfg(test)]
@@ -180,44 +198,54 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked() -> Asked {
-        Asked {
+    #[test]
+    fn the_rule_that_leads_to_a_table_is_found() {
+        let query = RouteQuery {
             by: Some("lan".into()),
             from: Some("10.1.0.7".parse().unwrap()),
             to: "192.0.2.1".parse().unwrap(),
-            port: Some(443),
-        }
-    }
-
-    #[test]
-    fn the_rule_that_leads_to_a_table_is_found() {
-        let backup = json!({ "priority": 1000, "src": "10.1.0.0", "srclen": 24, "table": "5" });
-        let others = json!({ "priority": 999, "src": "10.2.0.0", "srclen": 24, "table": "5" });
-        let host = json!({ "priority": 998, "src": "10.1.0.7", "table": "5" });
-        let marked = json!({ "priority": 997, "src": "all", "fwmark": "0x200", "fwmask": "0x3f00", "table": "5" });
-        let by = json!({ "priority": 996, "src": "all", "iif": "guest", "table": "5" });
-        let leads = |rule: &Value, mark| asked().is_led_by(rule, mark, Some("5"));
-        assert!(leads(&backup, None) && leads(&host, None));
-        assert!(!leads(&others, None) && !leads(&by, None));
-        assert!(!leads(&marked, None) && leads(&marked, Some("0x200")));
-        assert!(!asked().is_led_by(&backup, None, None));
-        assert_eq!(in_words(&backup), "1000: from 10.1.0.0/24 lookup 5");
-        assert_eq!(in_words(&marked), "997: from all fwmark 0x200/0x3f00 lookup 5");
-    }
-
-    #[test]
-    fn networks_have_their_addresses() {
-        for (address, network, length, within) in [
-            ("10.1.2.3", "10.1.0.0", 16, true),
-            ("10.2.2.3", "10.1.0.0", 16, false),
-            ("10.2.2.3", "0.0.0.0", 0, true),
-            ("10.2.2.3", "::", 0, false),
-            ("fd00::7", "fd00::", 64, true),
-            ("fd01::7", "fd00::", 64, false),
-            ("fd01::7", "::", 0, true),
+            ports: Some(("dport", 443)),
+        };
+        let rule = |more: Value| {
+            let mut rule = json!({ "priority": 1000, "src": "all", "table": "5" });
+            let more = more.as_object().cloned().unwrap_or_default();
+            rule.as_object_mut().unwrap().extend(more);
+            rule.as_object().unwrap().clone()
+        };
+        let leads = |more: Value, mark| query.is_led_by(&rule(more), mark, Some("5"));
+        for (more, leads_it) in [
+            (json!({ "src": "10.1.0.0", "srclen": 24 }), true),
+            (json!({ "src": "10.1.0.7" }), true),
+            (json!({ "src": "10.2.0.0", "srclen": 24 }), false),
+            (json!({ "dst": "192.0.2.0", "dstlen": 24 }), true),
+            (json!({ "dst": "fd00::", "dstlen": 8 }), false),
+            (json!({ "iif": "lan" }), true),
+            (json!({ "iif": "guest" }), false),
+            (json!({ "table": "6" }), false),
+            (json!({ "not": null, "fwmark": "0xca6c" }), false),
+            (json!({ "suppress_prefixlen": 0 }), false),
         ] {
-            let [of, in_] = [address, network].map(|text| text.parse().unwrap());
-            assert_eq!(is_within(of, in_, length), within, "{address} {network}/{length}");
+            assert_eq!(leads(more.clone(), None), leads_it, "{more}");
         }
+        let marked = json!({ "fwmark": "0x200", "fwmask": "0x3f00" });
+        assert!(!leads(marked.clone(), None) && leads(marked.clone(), Some("0x200")));
+        let of_network = rule(json!({ "src": "10.1.0.0", "srclen": 24 }));
+        assert_eq!(in_words(&of_network), "1000: from 10.1.0.0/24 lookup 5");
+        assert_eq!(in_words(&rule(marked)), "1000: from all fwmark 0x200/0x3f00 lookup 5");
+    }
+
+    #[test]
+    fn what_the_kernel_says_is_told_from_what_keeps_it_from_being_asked() {
+        let failed = |message: &str| {
+            let message = message.to_owned();
+            unrouted(&CommandError::Failed { command: "ip".into(), message })
+        };
+        assert_eq!(
+            failed("RTNETLINK answers: Network is unreachable"),
+            Unrouted::No("there is no route")
+        );
+        assert!(matches!(failed("ip: unrecognized option: j"), Unrouted::Unknown(_)));
+        let missing = CommandError::Missing { program: "ip", package: "iproute2" };
+        assert!(matches!(unrouted(&missing), Unrouted::Unknown(_)));
     }
 }

@@ -127,8 +127,11 @@ fn mss_is_clamped() -> bool {
     let shows = |program, arguments: &[&str], word| {
         run(program, arguments, "").is_ok_and(|rules| rules.contains(word))
     };
+    // To ask for a table that is not there would make it.
+    let tables = fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
     shows("nft", &["list", "ruleset"], "maxseg size set rt mtu")
-        || shows("iptables-legacy-save", &["-t", "mangle"], "--clamp-mss-to-pmtu")
+        || tables.lines().any(|table| table == "mangle")
+            && shows("iptables-legacy-save", &["-t", "mangle"], "--clamp-mss-to-pmtu")
 }
 
 /// Connections that are tracked here (`count`), or the most that may be (`max`).
