@@ -1,0 +1,107 @@
+//! Routers as they are set up in the field, each with and without a gateway: what passes without one passes with it, by the same way, and what
+//! is said to be split is. What the router refuses stays refused.
+//!
+//! Each set-up is a case. `make test-routers` runs all of them (`BENTPIPE_LIVE_TESTS=routers`), and `make test` a share. Those that take
+//! devices which not every kernel has run in a virtual machine (`BENTPIPE_LIVE_TESTS=routers-vm`, `scripts/routers-vm.sh`).
+
+mod network;
+mod setups;
+mod traffic;
+
+use std::net::IpAddr;
+
+use bentpipe_net::netns::Namespace;
+use bentpipe_net::netns::teardown::unique_name;
+
+use crate::observation::ask;
+use network::Network;
+use setups::{SETUPS, Setup};
+use traffic::Row;
+
+/// The set-ups that `make test` runs, too.
+const SHARE: [&str; 1] = ["default_drop"];
+
+/// A set-up as a test.
+#[derive(Clone, Copy)]
+pub(crate) struct Case(&'static Setup);
+
+impl Case {
+    pub(crate) fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Why this kernel cannot have it, if it cannot.
+    pub(crate) fn lacks(self) -> Option<String> {
+        if self.0.needs.is_empty() {
+            return None;
+        }
+        let tried = Namespace::create(&unique_name()).and_then(|namespace| {
+            namespace.output("sh", &["-c", &format!("set -e\n{}", self.0.needs)])
+        });
+        tried.err().map(|error| error.to_string().replace('\n', "; "))
+    }
+
+    pub(crate) fn run(self) {
+        hold(self.0);
+    }
+}
+
+/// All set-ups of this kernel.
+pub(crate) fn cases() -> Vec<Case> {
+    SETUPS.iter().map(Case).collect()
+}
+
+/// Those that the virtual machine's kernel can have.
+pub(crate) fn cases_in_vm() -> Vec<Case> {
+    Vec::new()
+}
+
+/// Those of them that all test runs have.
+pub(crate) fn share() -> Vec<Case> {
+    cases().into_iter().filter(|case| SHARE.contains(&case.name())).collect()
+}
+
+/// Runs all rows without a gateway and with one, and compares.
+fn hold(setup: &Setup) {
+    let mut network = Network::lay(setup);
+    let rows = Row::all(&network);
+    let without = traffic::run(&network, &rows, setup.refused);
+    let mut wrong = Vec::new();
+    for (row, result) in rows.iter().zip(&without) {
+        if result.is_ok() == row.is_among(setup.refused) {
+            wrong.push(format!("{row}: {result:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}: not as it says without a gateway: {wrong:#?}", setup.name);
+
+    let gateway = match setup.is_told {
+        true => network.start_gateways_as_told(setup),
+        false => network.start_gateways(setup),
+    };
+    let with = traffic::run(&network, &rows, setup.refused);
+    for ((row, without), with) in rows.iter().zip(&without).zip(&with) {
+        if !alike(without, with) {
+            wrong.push(format!("{row}: {without:?} without a gateway, {with:?} with one"));
+        }
+    }
+    let status = ask(network.router(), "status");
+    let split = &status["totals"]["split"];
+    let goes = |row: &&Row| !row.is_among(setup.refused) && !row.is_among(setup.unsplit);
+    let expected: u64 = rows.iter().filter(goes).map(Row::connections).sum();
+    if *split != expected {
+        wrong.push(format!("{split} connections were split, not {expected}: {status}"));
+    }
+    if status["diverting"] != true {
+        wrong.push(format!("it sleeps: {}", status["findings"]));
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}\n{}", setup.name, gateway.stderr());
+}
+
+/// Both passed and the server saw the same client, or neither passed.
+fn alike(without: &Result<IpAddr, String>, with: &Result<IpAddr, String>) -> bool {
+    match (without, with) {
+        (Ok(without), Ok(with)) => without == with,
+        (Err(_), Err(_)) => true,
+        _ => false,
+    }
+}
