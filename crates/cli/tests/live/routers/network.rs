@@ -77,13 +77,15 @@ pub(super) struct Network {
 impl Network {
     /// The network, with this set-up in its router.
     pub(super) fn lay(setup: &Setup) -> Network {
-        let testbed =
-            build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
+        let testbed = build(TestbedConfig {
+            link: Some(fast_link()),
+            satellite: setup.keys,
+            ..TestbedConfig::default()
+        });
         let name = unique_name();
         let third = Namespace::create(&format!("{name}-d")).expect("a namespace");
-        let inner = setup
-            .narrow_hop
-            .then(|| Namespace::create(&format!("{name}-i")).expect("a namespace"));
+        let inner =
+            setup.narrow_hop.then(|| Namespace::create(&format!("{name}-i")).expect("a namespace"));
         let network = Network { third, inner, guest: setup.guest, testbed };
         network.join_third();
         if let Some(inner) = &network.inner {
@@ -160,8 +162,12 @@ impl Network {
         let Testbed { g1, h2, .. } = &self.testbed;
         join_by_veth((&self.third, "eth0"), (g1, "dmz0")).expect("a cable");
         join_by_veth((&self.third, "alt0"), (h2, "alt0")).expect("a cable");
-        let addresses =
-            [(g1, "dmz0", 5, 1), (&self.third, "eth0", 5, 2), (&self.third, "alt0", 6, 1), (h2, "alt0", 6, 2)];
+        let addresses = [
+            (g1, "dmz0", 5, 1),
+            (&self.third, "eth0", 5, 2),
+            (&self.third, "alt0", 6, 1),
+            (h2, "alt0", 6, 2),
+        ];
         addresses.into_iter().for_each(|(host, device, network, part)| {
             assign(host, device, network, part);
         });

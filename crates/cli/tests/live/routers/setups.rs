@@ -70,7 +70,7 @@ const MASQUERADE: Setup = Setup {
            chain pre { type nat hook prerouting priority dstnat;
              iifname sat0 meta nfproto ipv4 tcp dport 8080 dnat ip to 10.91.1.2:7100;
              iifname sat0 meta nfproto ipv6 tcp dport 8080 dnat ip6 to [fd00:91:0:1::2]:7100; }
-           chain post { type nat hook postrouting priority srcnat; oifname { sat0, dmz0 } masquerade; } }",
+           chain post { type nat hook postrouting priority srcnat; oifname { sat0, dmz0 } masquerade; }; }",
     )],
     refused: &[],
     ..BARE
@@ -83,10 +83,335 @@ const CONDITIONAL_DROP: Setup = Setup {
         "table inet site { chain forward { type filter hook forward priority 0;
            iifname lan0 oifname != { sat0, dmz0 } drop;
            iifname != { lan0, sat0, dmz0 } reject;
-           oifname != { lan0, sat0, dmz0 } drop; } }",
+           oifname != { lan0, sat0, dmz0 } drop; }; }",
     )],
     ..BARE
 };
 
+const FW4: Setup = Setup {
+    name: "fw4",
+    rules: &[(NFT, include_str!("rules/fw4.nft"))],
+    // A traffic rule is all that IPv6 needs.
+    refused: &["inwards ipv4", "published ipv6"],
+    ..BARE
+};
+
+const FIREWALLD: Setup = Setup {
+    name: "firewalld",
+    rules: &[(NFT, include_str!("rules/firewalld.nft"))],
+    refused: &["inwards", "published ipv6"],
+    ..BARE
+};
+
+const UFW: Setup = Setup {
+    name: "ufw",
+    rules: &[
+        ("iptables-nft-restore", include_str!("rules/ufw.iptables")),
+        ("ip6tables-nft-restore", include_str!("rules/ufw.ip6tables")),
+    ],
+    needs: "iptables-nft -S",
+    // Its rule for the published port lets in everyone that knows the address inside.
+    refused: &["inwards ipv6", "published ipv6"],
+    ..BARE
+};
+
+const IPTABLES_LEGACY: Setup = Setup {
+    name: "iptables_legacy",
+    rules: &[
+        ("iptables-legacy-restore", include_str!("rules/router.iptables")),
+        ("ip6tables-legacy-restore", include_str!("rules/router.ip6tables")),
+    ],
+    needs: "iptables-legacy -t nat -S; ip6tables-legacy -S",
+    refused: &["inwards", "published ipv6"],
+    ..BARE
+};
+
+/// The third host becomes what runs on the router, behind a bridge of its own.
+const DOCKER_GUEST: &[(Place, &str)] = &[
+    (
+        Place::Router,
+        "ip link add docker0 type bridge
+         ip address flush dev dmz0
+         ip link set dmz0 master docker0
+         ip address add 172.17.0.1/16 dev docker0
+         ip link set docker0 up",
+    ),
+    (
+        Place::Third,
+        "ip link delete alt0
+         ip address flush dev eth0
+         ip address add 172.17.0.2/16 dev eth0
+         ip route add default via 172.17.0.1",
+    ),
+];
+
+const DOCKER: Setup = Setup {
+    name: "docker",
+    commands: DOCKER_GUEST,
+    rules: &[("iptables-nft-restore", include_str!("rules/docker.iptables"))],
+    lan: &["lan0", "docker0"],
+    needs: "iptables-nft -S; ip link add docker0 type bridge",
+    // Docker publishes a port to the LAN and to the far side; its own firewall is for IPv4 alone.
+    refused: &["inwards ipv4", "published ipv6"],
+    guest: Some(Ipv4Addr::new(172, 17, 0, 2)),
+    ..BARE
+};
+
+const DOCKER_LEGACY: Setup = Setup {
+    name: "docker_legacy",
+    rules: &[("iptables-legacy-restore", include_str!("rules/docker.iptables"))],
+    needs: "iptables-legacy -t nat -S; ip link add docker0 type bridge",
+    ..DOCKER
+};
+
+const LIBVIRT: Setup = Setup {
+    name: "libvirt",
+    commands: &[
+        (
+            Place::Router,
+            "ip link add virbr0 type bridge
+             ip address flush dev dmz0
+             ip link set dmz0 master virbr0
+             ip address add 192.168.122.1/24 dev virbr0
+             ip link set virbr0 up",
+        ),
+        (
+            Place::Third,
+            "ip link delete alt0
+             ip address flush dev eth0
+             ip address add 192.168.122.2/24 dev eth0
+             ip route add default via 192.168.122.1",
+        ),
+    ],
+    rules: &[("iptables-nft-restore", include_str!("rules/libvirt.iptables"))],
+    lan: &["lan0", "virbr0"],
+    needs: "iptables-nft -S; ip link add virbr0 type bridge",
+    refused: &["published", "third", "udp-third"],
+    guest: Some(Ipv4Addr::new(192, 168, 122, 2)),
+    ..BARE
+};
+
+/// Masquerade at both uplinks.
+const UPLINKS: (&str, &str) = (
+    NFT,
+    "table inet nat { chain post { type nat hook postrouting priority srcnat;
+       oifname { sat0, dmz0 } masquerade; }; }",
+);
+
+/// The main table leads by the second uplink, the LAN's own by the satellite.
+const TWO_UPLINKS_BY_FROM: Setup = Setup {
+    name: "two_uplinks_by_from",
+    commands: &[(
+        Place::Router,
+        "ip route replace default via 10.91.5.2
+         ip -6 route replace default via fd00:91:0:5::2
+         ip route add default via 10.91.2.2 table 6
+         ip -6 route add default via fd00:91:0:2::2 table 6
+         ip rule add to 10.91.1.0/24 lookup main pref 900
+         ip -6 rule add to fd00:91:0:1::/64 lookup main pref 900
+         ip rule add to 10.91.5.0/24 lookup main pref 901
+         ip -6 rule add to fd00:91:0:5::/64 lookup main pref 901
+         ip rule add from 10.91.1.0/24 lookup 6 pref 1000
+         ip -6 rule add from fd00:91:0:1::/64 lookup 6 pref 1000",
+    )],
+    rules: &[UPLINKS],
+    ..BARE
+};
+
+/// What comes in by the LAN goes by the second uplink, which the main table does not know.
+const TWO_UPLINKS_BY_IIF: Setup = Setup {
+    name: "two_uplinks_by_iif",
+    commands: &[(
+        Place::Router,
+        "ip route add default via 10.91.5.2 table 5
+         ip -6 route add default via fd00:91:0:5::2 table 5
+         ip rule add iif lan0 lookup 5 pref 1000
+         ip -6 rule add iif lan0 lookup 5 pref 1000",
+    )],
+    rules: &[UPLINKS],
+    unsplit: &["up", "down", "short", "half-closed", "idle", "inwards"],
+    ..BARE
+};
+
+/// The main table leads by the second uplink, mwan3's marks of TCP by the satellite.
+const MWAN3: Setup = Setup {
+    name: "mwan3",
+    commands: &[(
+        Place::Router,
+        "ip route del default
+         ip route add default via 10.91.5.2 metric 10
+         ip route add default via 10.91.2.2 metric 20
+         for table in 1 2; do
+             ip route add 10.91.1.0/24 dev lan0 table $table
+             ip route add 10.91.2.0/24 dev sat0 table $table
+             ip route add 10.91.5.0/24 dev dmz0 table $table
+         done
+         ip route add default via 10.91.2.2 table 1
+         ip route add default via 10.91.5.2 table 2
+         ip rule add pref 1001 iif sat0 lookup 1
+         ip rule add pref 1002 iif dmz0 lookup 2
+         ip rule add pref 2001 fwmark 0x100/0x3f00 lookup 1
+         ip rule add pref 2002 fwmark 0x200/0x3f00 lookup 2
+         ip rule add pref 2061 fwmark 0x3d00/0x3f00 blackhole
+         ip rule add pref 2062 fwmark 0x3e00/0x3f00 unreachable",
+    )],
+    rules: &[UPLINKS, ("iptables-nft-restore", include_str!("rules/mwan3.iptables"))],
+    needs: "iptables-nft -t mangle -A PREROUTING -j CONNMARK --restore-mark",
+    ..BARE
+};
+
+/// The LAN's connections go by the second uplink, by a mark; what comes from the satellite does not.
+const PBR: Setup = Setup {
+    name: "pbr",
+    commands: &[(
+        Place::Router,
+        "ip route add default via 10.91.5.2 table 257
+         ip -6 route add default via fd00:91:0:5::2 table 257
+         ip rule add fwmark 0x20000/0xff0000 lookup 257 pref 29997
+         ip -6 rule add fwmark 0x20000/0xff0000 lookup 257 pref 29997",
+    )],
+    rules: &[(NFT, include_str!("rules/fw4.nft")), (NFT, include_str!("rules/pbr.nft"))],
+    unsplit: &["up", "down", "short", "half-closed", "idle"],
+    ..FW4
+};
+
+const TAILSCALE: Setup = Setup {
+    name: "tailscale",
+    commands: &[(
+        Place::Router,
+        "ip rule add pref 5210 fwmark 0x80000/0xff0000 lookup main
+         ip rule add pref 5230 fwmark 0x80000/0xff0000 lookup default
+         ip rule add pref 5250 fwmark 0x80000/0xff0000 unreachable
+         ip rule add pref 5270 lookup 52
+         ip route add 100.100.100.100 dev dmz0 table 52",
+    )],
+    rules: &[("iptables-nft-restore", include_str!("rules/tailscale.iptables"))],
+    needs: "iptables-nft -S",
+    ..BARE
+};
+
+/// Marks of others, with bits that older versions of the gateway used; a route by one of them, and a chain that clears them.
+const FOREIGN_MARKS: Setup = Setup {
+    name: "foreign_marks",
+    commands: &[(
+        Place::Router,
+        "ip route add default via 10.91.2.2 table 7
+         ip rule add fwmark 0x10000000/0x10000000 lookup 7 pref 100
+         ip rule add to 10.91.0.0/22 lookup main pref 90
+         ip rule add to 10.91.5.0/24 lookup main pref 91",
+    )],
+    rules: &[(
+        NFT,
+        "table inet other {
+           chain pre { type filter hook prerouting priority mangle;
+             meta mark set ct mark; iifname lan0 meta mark set meta mark | 0x10000000 ct mark set meta mark; }
+           chain clear { type filter hook forward priority filter; meta mark set meta mark & 0x00ffffff; }
+           chain out { type route hook output priority mangle; meta mark set 0x6d6f6c65; }
+           chain post { type filter hook postrouting priority mangle;
+             meta mark & 0x40000000 == 0 meta mark set meta mark | 0x20000000; }; }",
+    )],
+    ..BARE
+};
+
+const BRIDGE: &str = "ip link add br0 type bridge
+     ip link set lan0 master br0
+     ip address flush dev lan0
+     ip address add 10.91.1.1/24 dev br0
+     ip address add fd00:91:0:1::1/64 dev br0 nodad
+     ip link set br0 up";
+
+/// The LAN's interface is a port of a bridge: the one above is to be configured.
+const BRIDGE_PORT_NAMED: Setup = Setup {
+    name: "bridge_port_named",
+    commands: &[(Place::Router, BRIDGE)],
+    needs: "ip link add br0 type bridge",
+    is_told: true,
+    ..BARE
+};
+
+/// Two hosts on one bridge, whose frames to each other cross the router's firewall.
+const BR_NETFILTER: Setup = Setup {
+    name: "br_netfilter",
+    commands: &[
+        (Place::Router, BRIDGE),
+        (
+            Place::Router,
+            "ip address flush dev dmz0
+             ip link set dmz0 master br0
+             ip address add 10.91.5.1/24 dev br0
+             ip address add fd00:91:0:5::1/64 dev br0 nodad
+             echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables
+             echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables",
+        ),
+        (Place::Lan, "ip route add 10.91.5.0/24 dev eth0; ip route add fd00:91:0:5::/64 dev eth0"),
+        (
+            Place::Third,
+            "ip route replace 10.91.1.0/24 dev eth0; ip route replace fd00:91:0:1::/64 dev eth0",
+        ),
+    ],
+    rules: &[(
+        NFT,
+        "table inet filter { chain forward { type filter hook forward priority filter; policy drop;
+           ct state vmap { established : accept, related : accept, invalid : drop };
+           iifname br0 accept; meta l4proto ipv6-icmp accept; }; };
+         table inet nat { chain post { type nat hook postrouting priority srcnat;
+           oifname sat0 masquerade; }; }",
+    )],
+    lan: &["br0"],
+    needs: "ip link add br0 type bridge; test -e /proc/sys/net/bridge/bridge-nf-call-iptables",
+    refused: &["inwards", "published"],
+    ..BARE
+};
+
+/// Segments to a host behind a narrow hop are too long; the router masquerades and drops what is invalid.
+const NARROW_HOP: Setup = Setup {
+    name: "narrow_lan_hop",
+    rules: &[(NFT, include_str!("rules/nftables.nft"))],
+    refused: &["inwards", "published"],
+    narrow_hop: true,
+    ..BARE
+};
+
+/// Hosts probe for the path's MTU, and the gateways are told.
+const PROBING: &str = "echo 1 > /proc/sys/net/ipv4/tcp_mtu_probing";
+const SILENT_1280: Setup = Setup {
+    name: "silent_1280",
+    commands: &[
+        (
+            Place::Satellite,
+            "ip link set ground1 mtu 1280; ip link set ground2 mtu 1280
+             nft 'table inet silent { chain out { type filter hook output priority 0;
+               icmp type destination-unreachable drop; icmpv6 type packet-too-big drop; }; }'",
+        ),
+        (Place::Lan, PROBING),
+        (Place::Router, PROBING),
+        (Place::Far, PROBING),
+    ],
+    keys: "mss = 1220",
+    ..BARE
+};
+
 /// Those that this kernel can have.
-pub(super) const SETUPS: &[Setup] = &[BARE, MASQUERADE, DEFAULT_DROP, CONDITIONAL_DROP];
+pub(super) const SETUPS: &[Setup] = &[
+    BARE,
+    MASQUERADE,
+    DEFAULT_DROP,
+    CONDITIONAL_DROP,
+    FW4,
+    FIREWALLD,
+    UFW,
+    IPTABLES_LEGACY,
+    DOCKER,
+    DOCKER_LEGACY,
+    LIBVIRT,
+    TWO_UPLINKS_BY_FROM,
+    TWO_UPLINKS_BY_IIF,
+    MWAN3,
+    PBR,
+    TAILSCALE,
+    FOREIGN_MARKS,
+    BRIDGE_PORT_NAMED,
+    BR_NETFILTER,
+    NARROW_HOP,
+    SILENT_1280,
+];
