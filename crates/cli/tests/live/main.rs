@@ -162,7 +162,8 @@ fn main() -> ExitCode {
     let alone = ["measured", "routers", "routers-vm"].contains(&wanted.as_str());
     let mut arguments = Arguments::from_args();
     // Cases wait for the link far more than they compute; one of them for minutes. What is measured is measured alone.
-    arguments.test_threads.get_or_insert(if wanted == "measured" { 1 } else { 5 });
+    let one_by_one = ["measured", "routers-vm"].contains(&wanted.as_str());
+    arguments.test_threads.get_or_insert(if one_by_one { 1 } else { 5 });
     let obstacle = if arguments.list { None } else { stage::obstacle() };
     if let Some(reason) = &obstacle {
         println!("live tests skipped: {reason}");

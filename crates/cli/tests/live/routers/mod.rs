@@ -4,6 +4,7 @@
 //! Each set-up is a case. `make test-routers` runs all of them (`BENTPIPE_LIVE_TESTS=routers`), and `make test` a share. Those that take
 //! devices which not every kernel has run in a virtual machine (`BENTPIPE_LIVE_TESTS=routers-vm`, `scripts/routers-vm.sh`).
 
+mod devices;
 mod network;
 mod setups;
 mod traffic;
@@ -19,7 +20,7 @@ use setups::{SETUPS, Setup};
 use traffic::Row;
 
 /// The set-ups that `make test` runs, too.
-const SHARE: [&str; 1] = ["default_drop"];
+const SHARE: [&str; 5] = ["default_drop", "fw4", "docker", "mwan3", "bridge_port_named"];
 
 /// A set-up as a test.
 #[derive(Clone, Copy)]
@@ -53,7 +54,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// Those that the virtual machine's kernel can have.
 pub(crate) fn cases_in_vm() -> Vec<Case> {
-    Vec::new()
+    devices::SETUPS.iter().map(Case).collect()
 }
 
 /// Those of them that all test runs have.

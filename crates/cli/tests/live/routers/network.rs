@@ -78,7 +78,7 @@ impl Network {
     /// The network, with this set-up in its router.
     pub(super) fn lay(setup: &Setup) -> Network {
         let testbed = build(TestbedConfig {
-            link: Some(fast_link()),
+            link: setup.is_emulated.then(fast_link),
             satellite: setup.keys,
             ..TestbedConfig::default()
         });
@@ -196,7 +196,7 @@ impl Network {
     }
 
     fn set_up(&self, setup: &Setup) {
-        let Testbed { g1, sat, h1, h2, .. } = &self.testbed;
+        let Testbed { g1, sat, g2, h1, h2, .. } = &self.testbed;
         let sh = |host: &Namespace, commands: &str| {
             let commands = format!("set -e\n{commands}");
             host.output("sh", &["-c", &commands]).expect(setup.name);
@@ -207,6 +207,7 @@ impl Network {
                 In::Satellite => sat,
                 In::Lan => h1,
                 In::Third => &self.third,
+                In::FarRouter => g2,
                 In::Far => h2,
             };
             sh(host, commands);

@@ -9,6 +9,7 @@ pub(super) enum Place {
     Satellite,
     Lan,
     Third,
+    FarRouter,
     Far,
 }
 
@@ -35,12 +36,14 @@ pub(super) struct Setup {
     pub(super) narrow_hop: bool,
     /// `bentpipe gateway check` names an interface to configure instead.
     pub(super) is_told: bool,
+    /// The satellite is an emulated link; otherwise it is a router, which may have other devices.
+    pub(super) is_emulated: bool,
 }
 
-const NFT: &str = "nft -f -";
+pub(super) const NFT: &str = "nft -f -";
 
 /// A router that does nothing but route. All others differ from it.
-const BARE: Setup = Setup {
+pub(super) const BARE: Setup = Setup {
     name: "bare",
     needs: "",
     commands: &[],
@@ -53,9 +56,10 @@ const BARE: Setup = Setup {
     guest: None,
     narrow_hop: false,
     is_told: false,
+    is_emulated: true,
 };
 
-const DEFAULT_DROP: Setup = Setup {
+pub(super) const DEFAULT_DROP: Setup = Setup {
     name: "default_drop",
     rules: &[(NFT, include_str!("rules/nftables.nft"))],
     refused: &["inwards"],
