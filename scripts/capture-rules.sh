@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Writes the rule sets of real firewalls as fixtures of the live tests (crates/cli/tests/live/routers/rules). firewalld, ufw, Docker and libvirt
-# are installed from Debian 12 in a throw-away root, run in a network namespace with the test network's interfaces and addresses, and set up
-# with their own commands; then their rules are listed. Needs root, debootstrap and the network; fetches some 250 MB.
-# KEEP=1 keeps the root for the next time.
+# Writes the rule sets of real firewalls as fixtures of the live tests (crates/cli/tests/live/routers/rules). firewalld,
+# ufw, Docker and libvirt are installed from Debian 12 in a throw-away root, run in a network namespace with the test
+# network's interfaces and addresses, and set up with their own commands; then their rules are listed. Needs root,
+# debootstrap and the network; fetches some 250 MB. KEEP=1 keeps the root for the next time.
 # Usage: capture-rules.sh [NAME...]   (all of firewalld, ufw, docker, libvirt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,8 +49,9 @@ take_down() {
 }
 trap take_down EXIT
 
-# inside COMMANDS: a shell in the root and the namespace; its mounts end with it and with the daemons that it leaves. The root is a mount of its
-# own, as Docker wants. What it lists is in the root's /listed, as a daemon would hold a pipe open.
+# inside COMMANDS: a shell in the root and the namespace; its mounts end with it and with the daemons that it leaves.
+# The root is a mount of its own, as Docker wants. What it lists is in the root's /listed, as a daemon would hold a pipe
+# open.
 inside() {
     nsenter --net="/run/netns/$name" unshare --mount sh -c '
         mount --make-rprivate / && mount --bind "$1" "$1" && cd "$1"
@@ -98,7 +99,8 @@ ufw route allow in on lan0 out on sat0
 ufw route allow in on lan0 out on dmz0
 ufw route allow in on sat0 out on lan0 to 10.91.1.2 port 7100 proto tcp
 ufw --force enable"
-    local nat="*nat\n:PREROUTING ACCEPT\n:POSTROUTING ACCEPT\n-A PREROUTING -i sat0 -p tcp --dport 8080 -j DNAT --to 10.91.1.2:7100"
+    local nat="*nat\n:PREROUTING ACCEPT\n:POSTROUTING ACCEPT"
+    nat="$nat\n-A PREROUTING -i sat0 -p tcp --dport 8080 -j DNAT --to 10.91.1.2:7100"
     nat="$nat\n-A POSTROUTING -o sat0 -j MASQUERADE\nCOMMIT"
     inside "exec >/dev/null; ufw --force reset; iptables -t nat -F
         cp /usr/share/ufw/iptables/before.rules /etc/ufw/before.rules

@@ -1,4 +1,5 @@
-//! Set-ups with devices or settings that not every kernel has, or that are the whole machine's: they run in a virtual machine.
+//! Set-ups with devices or settings that not every kernel has, or that are the whole machine's: they run in a virtual
+//! machine.
 
 use super::setups::{BARE, DEFAULT_DROP, NFT, Place, Setup};
 
@@ -128,7 +129,8 @@ const PPPOE: Setup = Setup {
     ..PLAIN
 };
 
-/// What strongSwan has the kernel do for a tunnel between the two sites' networks in IPv4, and its rules in the firewall.
+/// What strongSwan has the kernel do for a tunnel between the two sites' networks in IPv4, and its rules in the
+/// firewall.
 const IPSEC: Setup = Setup {
     name: "ipsec",
     commands: &[
@@ -179,7 +181,8 @@ const IPSEC: Setup = Setup {
     ..PLAIN
 };
 
-/// The table of tracked connections has room for those of one run, and for no second entry of each. It is the whole machine's.
+/// The table of tracked connections has room for those of one run, and for no second entry of each. It is the whole
+/// machine's.
 const CONNTRACK_FULL: Setup = Setup {
     name: "conntrack_full",
     commands: &[(

@@ -1,13 +1,15 @@
-//! Routers as they are set up in the field, each with and without a gateway: what passes without one passes with it, by the same way, and what
-//! is said to be split is. What the router refuses stays refused.
+//! Routers as they are set up in the field, each with and without a gateway: what passes without one passes with it, by
+//! the same way, and what is said to be split is. What the router refuses stays refused.
 //!
-//! Each set-up is a case. `make test-routers` runs all of them (`BENTPIPE_LIVE_TESTS=routers`), and `make test` a share. Those that take
-//! devices which not every kernel has run in a virtual machine (`BENTPIPE_LIVE_TESTS=routers-vm`, `scripts/routers-vm.sh`).
+//! Each set-up is a case. `make test-routers` runs all of them (`BENTPIPE_LIVE_TESTS=routers`), and `make test` a
+//! share. Those that take devices which not every kernel has run in a virtual machine
+//! (`BENTPIPE_LIVE_TESTS=routers-vm`, `scripts/routers-vm.sh`).
 
 mod devices;
 mod network;
 mod setups;
 mod traffic;
+mod uplinks;
 
 use std::net::IpAddr;
 
@@ -15,6 +17,7 @@ use bentpipe_net::netns::Namespace;
 use bentpipe_net::netns::teardown::unique_name;
 
 use crate::observation::ask;
+use crate::stage::gateways_wanted;
 use network::Network;
 use setups::{SETUPS, Setup};
 use traffic::Row;
@@ -67,35 +70,36 @@ fn hold(setup: &Setup) {
     let mut network = Network::lay(setup);
     let rows = Row::all(&network);
     let without = traffic::run(&network, &rows, setup.refused);
-    let mut wrong = Vec::new();
-    for (row, result) in rows.iter().zip(&without) {
-        if result.is_ok() == row.is_among(setup.refused) {
-            wrong.push(format!("{row}: {result:?}"));
-        }
-    }
+    let unlike = |(row, result): (&Row, &Result<IpAddr, String>)| {
+        let as_it_says = result.is_ok() != row.is_among(setup.refused);
+        (!as_it_says).then(|| format!("{row}: {result:?}"))
+    };
+    let wrong: Vec<_> = rows.iter().zip(&without).filter_map(unlike).collect();
     assert!(wrong.is_empty(), "{}: not as it says without a gateway: {wrong:#?}", setup.name);
 
-    let gateway = match setup.is_told {
-        true => network.start_gateways_as_told(setup),
-        false => network.start_gateways(setup),
-    };
-    let with = traffic::run(&network, &rows, setup.refused);
-    for ((row, without), with) in rows.iter().zip(&without).zip(&with) {
-        if !alike(without, with) {
-            wrong.push(format!("{row}: {without:?} without a gateway, {with:?} with one"));
-        }
+    if !gateways_wanted() {
+        return;
     }
+    let gateway = network.start_gateways(setup);
+    let with = traffic::run(&network, &rows, setup.refused);
+    let differs = |((row, without), with): ((&Row, &Result<_, _>), &Result<_, _>)| {
+        let text = || format!("{row}: {without:?} without a gateway, {with:?} with one");
+        (!alike(without, with)).then(text)
+    };
+    let wrong: Vec<_> = rows.iter().zip(&without).zip(&with).filter_map(differs).collect();
+    assert!(wrong.is_empty(), "{}: {wrong:#?}\n{}", setup.name, gateway.stderr());
+
     let status = ask(network.router(), "status");
-    let split = &status["totals"]["split"];
     let goes = |row: &&Row| !row.is_among(setup.refused) && !row.is_among(setup.unsplit);
     let expected: u64 = rows.iter().filter(goes).map(Row::connections).sum();
-    if *split != expected {
-        wrong.push(format!("{split} connections were split, not {expected}: {status}"));
-    }
-    if status["diverting"] != true {
-        wrong.push(format!("it sleeps: {}", status["findings"]));
-    }
-    assert!(wrong.is_empty(), "{}: {wrong:#?}\n{}", setup.name, gateway.stderr());
+    let (split, diverting) = (&status["totals"]["split"], &status["diverting"]);
+    let said = gateway.stderr();
+    assert_eq!(
+        (split, diverting),
+        (&expected.into(), &true.into()),
+        "{}: {status} {said}",
+        setup.name
+    );
 }
 
 /// Both passed and the server saw the same client, or neither passed.

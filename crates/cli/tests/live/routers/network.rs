@@ -1,14 +1,14 @@
 //! The network around the router under test.
 //!
 //! ```text
-//!                      D ──────────────────────────────── H
-//!                      │ eth0, alt0                       │ alt0
-//!                      │ dmz0                             │ eth0
-//!   C ── lan0 ──────── G1 ── sat0 ──── SAT ──── sat0 ──── G2
+//!                 D ─────────────────────────── H
+//!                 │ eth0, alt0                  │ eth0, alt0
+//!                 │ dmz0                        │ lan0
+//!   C ─────lan0── G1 ──sat0── SAT ──────sat0── G2
 //! ```
 //!
-//! C, G1, SAT, G2 and H are those of `Testbed`. D is a host on a third interface of the router, and a second way to H; or a guest (a
-//! container, a virtual machine) on the router.
+//! C, G1, SAT, G2 and H are those of `Testbed`. D is a host on a third interface of the router, and a second way to H;
+//! or a guest (a container, a virtual machine) on the router.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -133,20 +133,20 @@ impl Network {
     /// Starts the gateways; that of the router under test is returned.
     pub(super) fn start_gateways(&mut self, setup: &Setup) -> Process {
         self.testbed.start_gateway(Place::Far).expect("the far gateway");
-        gateway_by(&self.testbed, &self.file(setup, setup.lan))
+        let told = setup.is_told.then(|| self.interface_told(setup));
+        let lan = told.as_deref().map_or(setup.lan.to_vec(), |interface| vec![interface]);
+        gateway_by(&self.testbed, &self.file(setup, &lan))
     }
 
-    /// Does as `bentpipe gateway check` says: the gateway then has another interface in its LAN.
-    pub(super) fn start_gateways_as_told(&mut self, setup: &Setup) -> Process {
+    /// What `bentpipe gateway check` says that is to be configured for the LAN instead.
+    fn interface_told(&self, setup: &Setup) -> String {
         let path = self.testbed.files().join("check.toml");
         fs::write(&path, self.file(setup, setup.lan)).expect("a file");
         let mut command = self.router().command(BENTPIPE);
         let output = command.args(["gateway", "check"]).arg(&path).output().expect("bentpipe");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = String::from_utf8_lossy(&output.stdout);
         let (_, told) = said.split_once("configure ").unwrap_or_else(|| panic!("{said}"));
-        let interface = told.split_whitespace().next().expect("an interface");
-        self.testbed.start_gateway(Place::Far).expect("the far gateway");
-        gateway_by(&self.testbed, &self.file(setup, &[interface]))
+        told.split_whitespace().next().expect("an interface").to_owned()
     }
 
     fn file(&self, setup: &Setup, lan: &[&str]) -> String {
@@ -177,7 +177,8 @@ impl Network {
         route(&self.third, 1, 5, 1);
     }
 
-    /// A host behind C, whose link to it carries 1300 bytes, which its host does not know: it says that it takes long segments.
+    /// A host behind C, whose link to it carries 1300 bytes, which its host does not know: it says that it takes long
+    /// segments.
     fn join_inner(&self, inner: &Namespace) {
         let Testbed { h1, g1, sat, .. } = &self.testbed;
         join_by_veth((inner, "eth0"), (h1, "inner0")).expect("a cable");
