@@ -22,7 +22,7 @@ if [ ! -e "$root/ready" ]; then
         export DEBIAN_FRONTEND=noninteractive
         chroot "$1" apt-get -qq update
         chroot "$1" apt-get -qq install -y --no-install-recommends firewalld ufw docker.io \
-            libvirt-daemon-system libvirt-clients dnsmasq-base busybox-static >/dev/null
+            libvirt-daemon-system libvirt-clients dnsmasq-base busybox-static >"$1/install.log" 2>&1
         touch "$1/ready"' sh "$root"
 fi
 

@@ -138,10 +138,10 @@ fn own_stage() -> Vec<(&'static str, fn())> {
 fn own_trial(
     kind: &str,
     name: &str,
-    lacks: Option<String>,
+    lacks: Option<&str>,
     case: impl FnOnce() + Send + 'static,
 ) -> Trial {
-    if let Some(why) = &lacks {
+    if let Some(why) = lacks {
         println!("{kind}::{name} skipped: {why}");
     }
     let trial = Trial::test(format!("{kind}::{name}"), move || {
@@ -189,11 +189,12 @@ fn main() -> ExitCode {
     };
     let looks = !arguments.list && obstacle.is_none();
     for (name, case) in own {
-        trials.push(own_trial(kind, name, looks.then(|| lacks(name)).flatten(), case));
+        let lacks = looks.then(|| lacks(name)).flatten();
+        trials.push(own_trial(kind, name, lacks.as_deref(), case));
     }
     for case in routers {
         let lacks = looks.then(|| case.lacks()).flatten();
-        trials.push(own_trial("routers", case.name(), lacks, move || case.run()));
+        trials.push(own_trial("routers", case.name(), lacks.as_deref(), move || case.run()));
     }
     let shared = cases().into_iter().map(|case| (case, Conditions::LOSSLESS));
     let lossy = cases_with_loss().into_iter().map(|case| (case, &[Conditions::Lossy][..]));

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bentpipe_net::netns::Namespace;
 use socket2::{Protocol, Socket, Type};
@@ -23,6 +23,8 @@ const PUBLISHED: u16 = 8080;
 const DATAGRAM: usize = 1200;
 /// How long what is to be refused is tried. One that passes later is not seen.
 const REFUSED: Duration = Duration::from_secs(3);
+/// How long a datagram is waited for until it is sent again.
+const TRY: Duration = Duration::from_secs(1);
 /// How often a server looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -261,26 +263,37 @@ fn datagrams(
     let unspecified = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = host.run(|| UdpSocket::bind(unspecified)).expect("its namespace")?;
     socket.connect(to)?;
-    socket.set_read_timeout(Some(Duration::from_secs(1)))?;
-    let mut seen = None;
+    socket.set_read_timeout(Some(TRY))?;
+    let tries = patience.as_secs() / TRY.as_secs();
+    let mut seen = Err(io::Error::from(ErrorKind::TimedOut));
     for number in 0..count {
-        let deadline = Instant::now() + patience;
         let sent = content(number, DATAGRAM);
-        seen = loop {
-            let mut buffer = [0; 2000];
-            let received = socket.send(&sent).and_then(|_| socket.recv(&mut buffer));
-            match received {
-                Ok(length) if buffer[16..length] == sent => break Some(buffer[..16].to_vec()),
-                Err(error) if Instant::now() > deadline => return Err(error),
-                // An answer that comes late, or ICMP in answer to the last datagram.
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => thread::sleep(LOOK),
-            }
-        };
+        seen = (0..tries).find_map(|_| echo(&socket, &sent)).ok_or(ErrorKind::TimedOut.into());
+        if seen.is_err() {
+            break;
+        }
     }
-    let seen: [u8; 16] = seen.expect("an answer").try_into().expect("an address");
-    Ok(Ipv6Addr::from(seen).to_canonical())
+    seen
+}
+
+/// Sends a datagram: the address that the server saw, if it comes back.
+fn echo(socket: &UdpSocket, sent: &[u8]) -> Option<IpAddr> {
+    let mut buffer = [0; 2000];
+    match socket.send(sent).and_then(|_| socket.recv(&mut buffer)) {
+        Ok(length) if length > 16 && buffer[16..length] == *sent => {
+            let seen: [u8; 16] = buffer[..16].try_into().expect("an address");
+            Some(Ipv6Addr::from(seen).to_canonical())
+        }
+        // An answer that comes late.
+        Ok(_) => None,
+        Err(error) => {
+            // ICMP in answer to the last datagram comes at once.
+            if error.kind() != ErrorKind::WouldBlock {
+                thread::sleep(TRY);
+            }
+            None
+        }
+    }
 }
 
 /// Both servers of a host, until `stop` is set. A guest has no IPv6.
