@@ -29,11 +29,11 @@ if [ "${1:-}" = tests ]; then
         vsftpd:vsftpd
         chromium-headless-shell:chromium-headless-shell
         tshark:tshark
+        iptables-nft:iptables
     )
 fi
 if [ "${1:-}" = routers ]; then
     wanted+=(
-        iptables:iptables
         qemu-system-x86_64:qemu-system-x86
         busybox:busybox-static
         modprobe:kmod

@@ -1,7 +1,6 @@
-//! Set-ups with devices or settings that not every kernel has, or that are the whole machine's: they run in a virtual
-//! machine.
+//! Set-ups with devices that not every kernel has: they run in a virtual machine.
 
-use super::setups::{BARE, DEFAULT_DROP, NFT, Place, Setup};
+use super::setups::{BARE, NFT, Place, Setup};
 
 const PLAIN: Setup = Setup { is_emulated: false, ..BARE };
 
@@ -181,22 +180,5 @@ const IPSEC: Setup = Setup {
     ..PLAIN
 };
 
-/// The table of tracked connections has room for those of one run, and for no second entry of each. It is the whole
-/// machine's.
-const CONNTRACK_FULL: Setup = Setup {
-    name: "conntrack_full",
-    commands: &[(
-        Place::Router,
-        "nsenter --target 1 --net sysctl -qw net.netfilter.nf_conntrack_max=64
-         sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_time_wait=1 \
-             net.netfilter.nf_conntrack_tcp_timeout_last_ack=1 \
-             net.netfilter.nf_conntrack_tcp_timeout_close=1 \
-             net.netfilter.nf_conntrack_udp_timeout=1 net.netfilter.nf_conntrack_udp_timeout_stream=1",
-    )],
-    is_emulated: false,
-    ..DEFAULT_DROP
-};
-
-/// In this order, one after the other: the last one changes the machine.
-pub(super) const SETUPS: &[Setup] =
-    &[VRF, VLAN_ON_BOND, WG_QUICK, FLOW_TABLE, PPPOE, IPSEC, CONNTRACK_FULL];
+/// Those that a kernel with all of this can have.
+pub(super) const SETUPS: &[Setup] = &[VRF, VLAN_ON_BOND, WG_QUICK, FLOW_TABLE, PPPOE, IPSEC];

@@ -80,6 +80,7 @@ fn hold(setup: &Setup) {
     if !gateways_wanted() {
         return;
     }
+    let tracked = setup.is_tracked_once.then(|| network.tracked());
     let gateway = network.start_gateways(setup);
     let with = traffic::run(&network, &rows, setup.refused);
     let differs = |((row, without), with): ((&Row, &Result<_, _>), &Result<_, _>)| {
@@ -89,6 +90,10 @@ fn hold(setup: &Setup) {
     let wrong: Vec<_> = rows.iter().zip(&without).zip(&with).filter_map(differs).collect();
     assert!(wrong.is_empty(), "{}: {wrong:#?}\n{}", setup.name, gateway.stderr());
 
+    if let Some(before) = tracked {
+        let more = network.tracked() - before;
+        assert!(more < before + before / 4, "{more} entries with a gateway, {before} without one");
+    }
     let status = ask(network.router(), "status");
     let goes = |row: &&Row| !row.is_among(setup.refused) && !row.is_among(setup.unsplit);
     let expected: u64 = rows.iter().filter(goes).map(Row::connections).sum();

@@ -149,6 +149,13 @@ impl Network {
         told.split_whitespace().next().expect("an interface").to_owned()
     }
 
+    /// The entries of connection tracking in the router.
+    pub(super) fn tracked(&self) -> u64 {
+        let count = ["/proc/sys/net/netfilter/nf_conntrack_count"];
+        let count = self.router().output("cat", &count).expect("connection tracking");
+        count.trim().parse().expect("a number")
+    }
+
     fn file(&self, setup: &Setup, lan: &[&str]) -> String {
         let satellite = setup.satellite;
         format!(

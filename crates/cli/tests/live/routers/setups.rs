@@ -41,6 +41,8 @@ pub(super) struct Setup {
     pub(super) narrow_hop: bool,
     /// `bentpipe gateway check` names an interface to configure instead.
     pub(super) is_told: bool,
+    /// Connection tracking has no more entries with a gateway. They stay for as long as both runs take.
+    pub(super) is_tracked_once: bool,
     /// The satellite is an emulated link; otherwise it is a router, which may have other devices.
     pub(super) is_emulated: bool,
 }
@@ -61,10 +63,11 @@ pub(super) const BARE: Setup = Setup {
     guest: None,
     narrow_hop: false,
     is_told: false,
+    is_tracked_once: false,
     is_emulated: true,
 };
 
-pub(super) const DEFAULT_DROP: Setup = Setup {
+const DEFAULT_DROP: Setup = Setup {
     name: "default_drop",
     rules: &[(NFT, include_str!("rules/nftables.nft"))],
     refused: &["inwards"],
@@ -259,6 +262,27 @@ const NARROW_HOP: Setup = Setup {
     ..BARE
 };
 
+/// The table of tracked connections is the scarce thing. It is not filled, as its limit is the whole machine's.
+const TRACKED_ONCE: Setup = Setup {
+    name: "tracked_once",
+    commands: &[(
+        Place::Router,
+        "for state in fin_wait time_wait close close_wait last_ack syn_sent syn_recv; do
+             echo 3600 > /proc/sys/net/netfilter/nf_conntrack_tcp_timeout_$state
+         done
+         echo 3600 > /proc/sys/net/netfilter/nf_conntrack_udp_timeout
+         echo 3600 > /proc/sys/net/netfilter/nf_conntrack_udp_timeout_stream",
+    )],
+    rules: &[(
+        NFT,
+        "table inet track { chain forward { type filter hook forward priority filter;
+           ct state established,related accept; }; }",
+    )],
+    needs: "test -e /proc/sys/net/netfilter/nf_conntrack_count",
+    is_tracked_once: true,
+    ..BARE
+};
+
 /// Hosts probe for the path's MTU, and the gateways are told.
 const PROBING: &str = "echo 1 > /proc/sys/net/ipv4/tcp_mtu_probing";
 const SILENT_1280: Setup = Setup {
@@ -299,6 +323,7 @@ pub(super) const SETUPS: &[Setup] = &[
     FOREIGN_MARKS,
     BRIDGE_PORT_NAMED,
     BR_NETFILTER,
+    TRACKED_ONCE,
     NARROW_HOP,
     SILENT_1280,
 ];
