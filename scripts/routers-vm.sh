@@ -3,7 +3,7 @@
 # VLANs, flow tables, PPPoE), in a virtual machine: Debian's kernel under qemu without KVM, over this machine's root,
 # which it cannot write (an overlay in its memory takes what it writes). The kernel is fetched once, and kept in
 # routers-vm of the target directory; it boots in some 15 s.
-# Usage: routers-vm.sh LIVE-TEST-BINARY [FILTER...]
+# Usage: routers-vm.sh LIVE-TEST-BINARY [FILTER]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=$(realpath "$1")

@@ -216,7 +216,7 @@ fn ask(mut stream: &TcpStream, exchange: Exchange, seed: u64) -> io::Result<IpAd
 
 /// The server's part. What is wrong ends in a reset, which the client sees.
 fn answer(mut stream: &TcpStream) -> io::Result<()> {
-    let IpAddr::V6(seen) = mapped(stream.peer_addr()?.ip()) else { unreachable!() };
+    let seen = mapped(stream.peer_addr()?.ip());
     let mut head = [0; 18];
     stream.read_exact(&mut head)?;
     let number = |at| u32::from_be_bytes(head[at..at + 4].try_into().expect("four bytes"));
@@ -233,10 +233,11 @@ fn answer(mut stream: &TcpStream) -> io::Result<()> {
     if half_closed { Ok(()) } else { expect_end(stream) }
 }
 
-fn mapped(address: IpAddr) -> IpAddr {
+/// An address of either family in one form.
+fn mapped(address: IpAddr) -> Ipv6Addr {
     match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().into(),
-        IpAddr::V6(_) => address,
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
     }
 }
 
@@ -337,9 +338,9 @@ fn serve<'scope>(
         let mut buffer = [0; 2000];
         while !stop.load(Ordering::Relaxed) {
             let Ok((length, from)) = udp.recv_from(&mut buffer) else { continue };
-            let IpAddr::V6(seen) = mapped(from.ip()) else { unreachable!() };
+            let seen = mapped(from.ip()).octets();
             // A route back that is not there yet is as good as a loss.
-            let _ = udp.send_to(&[&seen.octets(), &buffer[..length]].concat(), from);
+            let _ = udp.send_to(&[&seen[..], &buffer[..length]].concat(), from);
         }
     });
 }
