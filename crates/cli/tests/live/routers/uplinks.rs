@@ -64,6 +64,8 @@ pub(super) const MWAN3: Setup = Setup {
          ip rule add pref 1002 iif dmz0 lookup 2
          ip rule add pref 2001 fwmark 0x100/0x3f00 lookup 1
          ip rule add pref 2002 fwmark 0x200/0x3f00 lookup 2
+         ip rule add pref 3001 fwmark 0x100/0x3f00 unreachable
+         ip rule add pref 3002 fwmark 0x200/0x3f00 unreachable
          ip rule add pref 2061 fwmark 0x3d00/0x3f00 blackhole
          ip rule add pref 2062 fwmark 0x3e00/0x3f00 unreachable",
     )],
