@@ -5,11 +5,13 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(abspath $(TARGET_DIR))/python-venv/bin
 
-.PHONY: help demo test test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
+.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
 	@echo "make test    all tests; those on the live kernel need root and are skipped without it"
+	@echo "make test-routers  routers as operators have them, with and without a gateway, here and in a virtual machine (root; ten minutes)"
+	@echo "make test-routers-real  the same, with rules that firewalld, ufw, Docker and libvirt write anew (root; fetches 250 MB)"
 	@echo "make test-python  builds the Python package into a virtual environment, and runs its tests and notebooks"
 	@echo "make wheel   wheels of the Python package for Linux on x86_64 and aarch64, in out/wheels (fetches zig and maturin from PyPI)"
 	@echo "make test-wheels  make wheel, and tries both: the other machine's by qemu-user with Debian's Python for it"
@@ -26,6 +28,15 @@ demo: cargo packages
 
 test: cargo test-packages
 	@scripts/test.sh
+
+test-routers: cargo test-packages
+	@scripts/install-packages.sh routers
+	@scripts/test-routers.sh
+
+test-routers-real: cargo test-packages
+	@scripts/install-packages.sh routers
+	@scripts/capture-rules.sh
+	@scripts/test-routers.sh
 
 test-python: cargo
 	@scripts/python-venv.sh test

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the distribution packages that the demo uses, with `tests` those of the live tests
-# too, with `wheels` those that try another architecture's wheel instead: only what is missing. Without root, or without
-# apt, it says what is missing and leaves the machine as it is.
-# Usage: install-packages.sh [tests|wheels]
+# too, with `wheels` those that try another architecture's wheel instead, with `routers` those of the routers' set-ups and
+# of the virtual machine for some of them (qemu: 150 MB to fetch): only what is missing. Without root, or without apt, it
+# says what is missing and leaves the machine as it is.
+# Usage: install-packages.sh [tests|wheels|routers]
 set -euo pipefail
 
 # program:package, one for each program that the testbed runs.
@@ -28,6 +29,18 @@ if [ "${1:-}" = tests ]; then
         vsftpd:vsftpd
         chromium-headless-shell:chromium-headless-shell
         tshark:tshark
+        iptables-nft:iptables
+    )
+fi
+if [ "${1:-}" = routers ]; then
+    wanted+=(
+        qemu-system-x86_64:qemu-system-x86
+        busybox:busybox-static
+        modprobe:kmod
+        wg:wireguard-tools
+        pppd:ppp
+        pppoe-server:pppoe
+        debootstrap:debootstrap
     )
 fi
 if [ "${1:-}" = wheels ]; then

@@ -42,7 +42,7 @@ if [ "$live" -ne 0 ]; then
     echo "test: a live test failed:" >&2
     failures "$logs/live" >&2
 fi
-if grep -E '^(live tests|own::.*) skipped: ' "$logs/live" >"$logs/skipped"; then
+if grep -E '^(live tests|(own|routers)::.*) skipped: ' "$logs/live" >"$logs/skipped"; then
     sed 's/^/test: /' "$logs/skipped"
 fi
 [ "$status" -eq 0 ] && [ "$live" -eq 0 ]

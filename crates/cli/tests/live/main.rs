@@ -44,6 +44,7 @@ mod queues;
 mod recorded;
 mod recording;
 mod repairs;
+mod routers;
 mod routes;
 mod signals;
 mod slow;
@@ -135,6 +136,23 @@ fn own_stage() -> Vec<(&'static str, fn())> {
     .concat()
 }
 
+/// A case with a stage of its own. One that `lacks` something is skipped, and says so.
+fn own_trial(
+    kind: &str,
+    name: &str,
+    lacks: Option<&str>,
+    case: impl FnOnce() + Send + 'static,
+) -> Trial {
+    if let Some(why) = lacks {
+        println!("{kind}::{name} skipped: {why}");
+    }
+    let trial = Trial::test(format!("{kind}::{name}"), move || {
+        case();
+        Ok(())
+    });
+    trial.with_ignored_flag(lacks.is_some())
+}
+
 fn main() -> ExitCode {
     let wanted = std::env::var("BENTPIPE_LIVE_TESTS").unwrap_or_default();
     // scripts/test.sh runs all tests but these, beside these.
@@ -142,10 +160,12 @@ fn main() -> ExitCode {
         println!("live tests: left out (BENTPIPE_LIVE_TESTS=off)");
         return ExitCode::SUCCESS;
     }
-    let measures = wanted == "measured";
+    // Nothing else runs with these.
+    let alone = ["measured", "routers", "routers-vm"].contains(&wanted.as_str());
     let mut arguments = Arguments::from_args();
     // Cases wait for the link far more than they compute; one of them for minutes. What is measured is measured alone.
-    arguments.test_threads.get_or_insert(if measures { 1 } else { 5 });
+    let one_by_one = ["measured", "routers-vm"].contains(&wanted.as_str());
+    arguments.test_threads.get_or_insert(if one_by_one { 1 } else { 5 });
     let obstacle = if arguments.list { None } else { stage::obstacle() };
     if let Some(reason) = &obstacle {
         println!("live tests skipped: {reason}");
@@ -158,23 +178,31 @@ fn main() -> ExitCode {
     let stages: &'static Stages = Box::leak(Box::default());
     let mut trials = Vec::new();
     // Neighbours in the list run at the same time: they play on different stages.
-    let (kind, own) = if measures { ("measured", measured::cases()) } else { ("own", own_stage()) };
+    let (kind, own) = match wanted.as_str() {
+        "measured" => ("measured", measured::cases()),
+        _ if alone => ("own", Vec::new()),
+        _ => ("own", own_stage()),
+    };
+    let routers = match wanted.as_str() {
+        "routers" => routers::cases(),
+        "routers-vm" => routers::cases_in_vm(),
+        _ if alone => Vec::new(),
+        _ => routers::share(),
+    };
+    let looks = !arguments.list && obstacle.is_none();
     for (name, case) in own {
-        let lacks = lacks(name);
-        if let (Some(why), false) = (&lacks, arguments.list || obstacle.is_some()) {
-            println!("{kind}::{name} skipped: {why}");
-        }
-        let trial = Trial::test(format!("{kind}::{name}"), move || {
-            case();
-            Ok(())
-        });
-        trials.push(trial.with_ignored_flag(lacks.is_some()));
+        let lacks = looks.then(|| lacks(name)).flatten();
+        trials.push(own_trial(kind, name, lacks.as_deref(), case));
+    }
+    for case in routers {
+        let lacks = looks.then(|| case.lacks()).flatten();
+        trials.push(own_trial("routers", case.name(), lacks.as_deref(), move || case.run()));
     }
     let shared = cases().into_iter().map(|case| (case, Conditions::LOSSLESS));
     let lossy = cases_with_loss().into_iter().map(|case| (case, &[Conditions::Lossy][..]));
     let open = closing::CASES_WITHOUT_FIREWALL.iter();
     let open = open.map(|&case| (case, Conditions::WITHOUT_FIREWALL));
-    let shared = shared.chain(lossy).chain(open).filter(|_| !measures);
+    let shared = shared.chain(lossy).chain(open).filter(|_| !alone);
     for ((name, case), conditions) in shared {
         for (family, &conditions) in
             FAMILIES.iter().flat_map(|f| conditions.iter().map(|c| (*f, c)))
