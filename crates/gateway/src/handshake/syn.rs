@@ -135,6 +135,11 @@ impl Syn {
         }
     }
 
+    /// Whether that has been seen.
+    pub(crate) fn goes_one_way(&self) -> bool {
+        self.obstacle == Some(Obstacle::OneWay)
+    }
+
     /// Something shows why there will be no SYN-ACK.
     pub(crate) fn note(&mut self, obstacle: Obstacle) {
         self.obstacle = Some(obstacle);

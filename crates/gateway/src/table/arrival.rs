@@ -169,7 +169,7 @@ impl<B: Buffer> Gateway<B> {
                 self.forget_half_open(now, &key, Reason::Aborted);
                 return self.handle_new(now, segment);
             }
-            (_, _, _) if syn.is_gone_past_by(leg, tcp) => {
+            (_, _, _) if syn.goes_one_way() || syn.is_gone_past_by(leg, tcp) => {
                 syn.note(Obstacle::OneWay);
                 return Disposition::Forward(Reason::OneWay);
             }

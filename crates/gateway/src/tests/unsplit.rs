@@ -152,6 +152,9 @@ fn a_handshake_that_comes_to_nothing_has_a_reason() {
     assert_eq!(unreachable, [Reason::Unreachable]);
     let one_way = behind_a_syn(|table| {
         table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"");
+        let far = Table::segment(Side::Lan, 1_000_001, 1, Flags::ACK);
+        table.send(Side::Lan, far, b"much later");
+        assert_eq!(table.gateway.summary().forwarded_packets(Reason::OneWay), 2);
     });
     assert_eq!(one_way, [Reason::OneWay]);
     let other_way = behind_a_syn(|table| {
