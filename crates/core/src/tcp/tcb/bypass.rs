@@ -155,10 +155,14 @@ impl Tcb {
         let acked = self.sender.on_ack(now, &acknowledgment).acked;
         if acked > Bytes::ZERO {
             self.note_progress();
-        } else if ack == self.sender.snd_una() && !occupies {
+        } else if ack == self.sender.snd_una()
+            && !occupies
+            && self.hastened.replace(ack) != Some(ack)
+        {
             // What the host itself sends has reached it, so the path works again. Others on it
             // must see soon that what is missing is not lost. Data may be what another gateway repeats that is left as we
-            // are, on its timer: each would end the other one's back-off, for ever (fault seed 90501727).
+            // are, on its timer: each would end the other one's back-off, for ever (fault seed 90501727). And once for what is
+            // missing: a gateway that does not take it answers each segment (fault seed 144293586).
             self.sender.end_back_off(now);
         }
         acked
