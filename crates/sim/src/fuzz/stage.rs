@@ -221,7 +221,7 @@ impl Stage {
                 self.world.drain(BOXES[middle]);
             }
             Change::Stop(middle) => return self.stop(middle),
-            Change::Start(middle) => self.start(plan, middle, now),
+            Change::Start(middle) => return self.start(plan, middle, now),
             Change::Strait(passage) => {
                 if let Some(node) = self.strait {
                     self.world.replace(node, keeper(plan, passage));
@@ -280,14 +280,15 @@ impl Stage {
         Changed::Handed(node)
     }
 
-    /// Another one comes, which reads them.
-    fn start(&mut self, plan: &FaultPlan, middle: usize, now: Instant) {
-        let Some(records) = self.left[middle].take() else { return };
+    /// Another one comes, which reads them. It has not seen what passed meanwhile (fault seed 147295642).
+    fn start(&mut self, plan: &FaultPlan, middle: usize, now: Instant) -> Changed {
+        let Some(records) = self.left[middle].take() else { return Changed::Nothing };
         let next = stand(&plan.middle[middle], middle, now);
-        let Node::Gateway(mut gateway, sides) = next else { return };
+        let Node::Gateway(mut gateway, sides) = next else { return Changed::Nothing };
         records.iter().for_each(|record| gateway.recall(now, record));
         self.recalling[middle] = !records.is_empty();
         self.world.replace(BOXES[middle], Node::Gateway(gateway, sides));
+        Changed::Handed(BOXES[middle])
     }
 
     /// Sends packets towards a host along `path`. A box that they pass by keeps its routes: what it

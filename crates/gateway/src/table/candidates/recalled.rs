@@ -36,8 +36,7 @@ pub(super) struct Heard {
     data: Range<Offset>,
     ack: Offset,
     window: Bytes,
-    /// The largest right edge that it has offered since it was listened to. Gateways that have left may have offered more
-    /// than hosts do.
+    /// The largest right edge that was offered in its name.
     promised: Offset,
     stamps: Option<Timestamps>,
     ip: IpHeader,
@@ -49,6 +48,8 @@ pub(super) struct Recalled {
     /// One past the last offset that each host had sent, at first by the record, then when it was found.
     next: PerLeg<Offset>,
     heard: PerLeg<Option<Heard>>,
+    /// The largest right edge that was offered in each host's name. Gateways that have left may have offered more than hosts do.
+    promised: PerLeg<Offset>,
     /// Since when it is known where the hosts are.
     since: Instant,
 }
@@ -97,7 +98,8 @@ impl Heard {
 impl Recalled {
     /// By a record that has these.
     pub(super) fn new(next: PerLeg<Offset>) -> Recalled {
-        Recalled { next, heard: PerLeg::default(), since: Instant::ZERO }
+        let promised = PerLeg::of(|_| Offset::FIRST);
+        Recalled { next, heard: PerLeg::default(), promised, since: Instant::ZERO }
     }
 
     /// One past the last offset that each host had sent.
@@ -128,14 +130,19 @@ impl Recalled {
         let start = offset(tcp.seq.offset_near(here.isn(), self.next[leg]), leg)?;
         let ack = tcp.ack.offset_near(there.isn(), self.next[leg.other()]);
         let ack = offset(ack, leg.other())?;
-        let stamps = tcp.options.timestamps;
-        if !tcp.has(Flags::ACK) || stamps.is_some() != (here.stamped() && there.stamped()) {
+        let (stamps, agreed) = (tcp.options.timestamps, here.stamped() && there.stamped());
+        if !tcp.has(Flags::ACK) || agreed && stamps.is_none() {
             return None;
         }
         let window = Bytes::new(u64::from(tcp.window) << here.shift(there));
+        self.promised[leg] = self.promised[leg].max(ack + window);
+        if stamps.is_some() != agreed {
+            // A gateway that has added them, and left, has sent it: its receiver takes its word, and they mean nothing to it (RFC
+            // 7323, 3.2; fault seed 147175722).
+            return None;
+        }
         let data = start..start + Bytes::of_len(payload.len());
-        let before = self.heard[leg].as_ref().map_or(Offset::FIRST, |heard| heard.promised);
-        let promised = before.max(ack + window);
+        let promised = self.promised[leg];
         self.heard[leg] = Some(Heard { data, ack, window, promised, stamps, ip: *ip });
         let [Some(client), Some(server)] = self.heard.clone().into_array() else { return None };
         let echoes = [(&client, &server), (&server, &client)].iter().all(|(one, other)| {
@@ -148,6 +155,10 @@ impl Recalled {
         self.next = PerLeg::new(client.end(), server.end());
         self.heard = PerLeg::default();
         self.since = now;
-        Some(PerLeg::new(client, server))
+        let mut both = PerLeg::new(client, server);
+        for leg in Leg::BOTH {
+            both[leg].promised = self.promised[leg];
+        }
+        Some(both)
     }
 }
