@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     ends: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
+    /// How far they have forwarded what its receiver had no room for, as far as an onlooker knows.
+    doubtful: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
     /// The numbers of the SYNs, by the same names, and what SYN-ACKs have acknowledged: a host that listens on may answer
     /// two SYNs by the same number (fault seed 50360948).
     isns: BTreeMap<(NodeId, Endpoint, Endpoint), (SeqNum, SeqNum)>,
@@ -40,7 +42,10 @@ impl Causes {
         let end = seq + len as u64;
         let before = self.ends.get(&name).copied();
         let again = before.is_some_and(|before| end.distance_from(before) <= 0);
-        let new = before.is_some_and(|before| seq.distance_from(before) >= 0);
+        let behind = |ends: &BTreeMap<_, SeqNum>| {
+            ends.get(&name).is_none_or(|end| seq.distance_from(*end) >= 0)
+        };
+        let new = before.is_some() && behind(&self.ends) && behind(&self.doubtful);
         if !again {
             self.ends.insert(name, end);
         }
@@ -75,6 +80,17 @@ impl Causes {
         }
     }
 
+    /// What the node has forwarded though its receiver had no room for it: the gateway may know of more room (fault seed
+    /// 146975388).
+    pub(super) fn doubt(&mut self, segment: &Segment) {
+        let Segment { node, src, dst, seq, len, .. } = *segment;
+        let end = seq + len as u64;
+        let furthest = self.doubtful.entry((node, src, dst)).or_insert(end);
+        if end.distance_from(*furthest) > 0 {
+            *furthest = end;
+        }
+    }
+
     /// The box at `node` ends, and tells the next one of its connections.
     pub(super) fn hand_over(&mut self, node: NodeId) {
         self.forget(node);
@@ -89,6 +105,7 @@ impl Causes {
     /// Another box stands in the place of `node`.
     pub(super) fn forget(&mut self, node: NodeId) {
         self.ends.retain(|(at, _, _), _| *at != node);
+        self.doubtful.retain(|(at, _, _), _| *at != node);
         self.isns.retain(|(at, _, _), _| *at != node);
         self.told.remove(&node);
     }

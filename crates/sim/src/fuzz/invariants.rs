@@ -117,8 +117,9 @@ impl InvariantChecker {
                     continue;
                 }
                 // Of what its receiver has no room for the gateway takes nothing down (fault seed 104318111).
-                if self.edges.has_room(segment) {
-                    self.causes.inherit(segment);
+                match self.edges.has_room(segment) {
+                    true => self.causes.inherit(segment),
+                    false => self.causes.doubt(segment),
                 }
                 self.edges.inherit(segment);
                 self.streams.inherit(segment, &self.edges);
