@@ -29,20 +29,20 @@ if [ ! -e "$kept/ready" ]; then
         cd "$kept"
         package=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: //p' | head -n 1)
         apt-get -qq download "$package"
-        dpkg-deb -x "$package"_*.deb root
+        dpkg-deb -x "$package"_*.deb kernel
         rm "$package"_*.deb
-        depmod -b root "$(ls root/lib/modules)"
+        depmod -b kernel "$(ls kernel/lib/modules)"
     )
     touch "$kept/ready"
 fi
-version=$(ls "$kept/root/lib/modules")
+version=$(ls "$kept/kernel/lib/modules")
 
 # What boots: modules for this machine's root, which is then everything.
 initrd=$kept/initrd
 mkdir -p "$initrd"/{bin,proc,sys,dev,modules}
 cp "$(command -v busybox)" "$initrd/bin/busybox"
 for module in virtio_pci 9pnet_virtio 9p overlay; do
-    modprobe -d "$kept/root" -S "$version" --show-depends "$module"
+    modprobe -d "$kept/kernel" -S "$version" --show-depends "$module"
 done | awk '/^insmod/ && !seen[$2]++ { print $2 }' | while read -r file; do
     cp "$file" "$initrd/modules/"
     basename "$file"
@@ -68,7 +68,7 @@ rm -r "$initrd"
 # Written anew each time: the binary under test has another name whenever it is built.
 {
     printf 'export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root BENTPIPE_LIVE_TESTS=routers-vm\n'
-    printf 'mkdir -p /lib/modules; ln -sfn %q /lib/modules/%q\n' "$kept/root/lib/modules/$version" "$version"
+    printf 'mkdir -p /lib/modules; ln -sfn %q /lib/modules/%q\n' "$kept/kernel/lib/modules/$version" "$version"
     printf 'ip link set lo up; for module in tun pppoe nf_conntrack; do modprobe "$module"; done\n'
     printf 'cd %q && %q --color never %s\n' "$PWD/crates/cli" "$binary" "${*@Q}"
     printf 'echo "routers-vm: ended with $?"\n'
@@ -77,7 +77,7 @@ rm -r "$initrd"
 
 log=$kept/log
 timeout 1200 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -no-reboot \
-    -kernel "$kept/root/boot/vmlinuz-$version" -initrd "$kept/initrd.gz" \
+    -kernel "$kept/kernel/boot/vmlinuz-$version" -initrd "$kept/initrd.gz" \
     -append "console=ttyS0 quiet loglevel=3 panic=-1 bentpipe_run=$kept/run.sh" \
     -virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
     -monitor none -serial stdio -display none </dev/null | stdbuf -oL tr -d '\r' | tee "$log"

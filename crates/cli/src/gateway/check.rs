@@ -43,14 +43,6 @@ impl Effect {
             Effect::Advice => "advice",
         }
     }
-
-    fn in_words(self) -> &'static str {
-        match self {
-            Effect::Stops => "does not start",
-            Effect::Sleeps => "splits nothing",
-            Effect::Advice => "advice",
-        }
-    }
 }
 
 /// Something that was found.
@@ -90,30 +82,16 @@ impl From<Finding> for Problem {
     }
 }
 
-/// Checks this host for the gateway of a file. The exit code is that of failure if it would not split.
+/// Checks this host for the gateway of a file, or asks the one that runs. The exit code is that of failure if it would not split.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let Some(path) = &arguments.config else { return ask(arguments.json) };
-    let problems = problems(path)?;
-    io::stdout().write_all(text(&problems, arguments.json).as_bytes())?;
-    Ok(exit_code(splits(&problems)))
-}
-
-/// Asks the gateway that runs here.
-fn ask(json: bool) -> Result<ExitCode, Error> {
-    let found: Value =
-        serde_json::from_slice(&answers::ask(Topic::Findings, true)?).unwrap_or_default();
-    let splits = found["splits"] == true;
-    let said = if json {
-        format!("{found}\n")
-    } else {
-        let word = |it: &Value, key: &str| it[key].as_str().unwrap_or("?").to_owned();
-        let problems = found["problems"].as_array().cloned().unwrap_or_default();
-        let line =
-            |it: &Value| format!("{}: {}", word(it, "effect").replace('_', " "), word(it, "line"));
-        page(problems.iter().map(line), splits)
+    let found = match &arguments.config {
+        Some(path) => json(&problems(path)?),
+        None => serde_json::from_slice(&answers::ask(Topic::Findings, true)?).unwrap_or_default(),
     };
-    io::stdout().write_all(said.as_bytes())?;
-    Ok(exit_code(splits))
+    let text = if arguments.json { format!("{found}\n") } else { in_words(&found) };
+    io::stdout().write_all(text.as_bytes())?;
+    let splits = found["splits"] == true;
+    Ok(if splits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What a gateway that runs answers to that: what is in its way, and whether it is told to split.
@@ -125,35 +103,27 @@ pub(super) fn of_running(taking: &TakingState, observes: bool) -> String {
         let line = format!("{cause}; {}", remedy.as_deref().unwrap_or_default());
         problems.push(Problem { name: "observes", effect: Effect::Sleeps, cause, remedy, line });
     }
-    text(&problems, true)
+    format!("{}\n", json(&problems))
 }
 
-fn splits(problems: &[Problem]) -> bool {
-    problems.iter().all(|problem| problem.effect == Effect::Advice)
+/// For machines.
+fn json(problems: &[Problem]) -> Value {
+    let splits = problems.iter().all(|problem| problem.effect == Effect::Advice);
+    json!({ "splits": splits, "problems": problems.iter().map(Problem::json).collect::<Vec<_>>() })
 }
 
-fn exit_code(splits: bool) -> ExitCode {
-    if splits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// For people or for machines.
-fn text(problems: &[Problem], json: bool) -> String {
-    let splits = splits(problems);
-    if json {
-        let problems: Vec<Value> = problems.iter().map(Problem::json).collect();
-        return format!("{}\n", json!({ "splits": splits, "problems": problems }));
-    }
-    page(problems.iter().map(|it| format!("{}: {}", it.effect.in_words(), it.line)), splits)
-}
-
-/// Lines, and what comes of them.
-fn page(lines: impl ExactSizeIterator<Item = String>, splits: bool) -> String {
-    let last = match (splits, lines.len()) {
-        (true, 0) => "nothing is in the way: a gateway splits here\n",
-        (true, _) => "a gateway splits here\n",
+/// The same for people.
+fn in_words(found: &Value) -> String {
+    let problems = found["problems"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let last = match (found["splits"] == true, problems.is_empty()) {
+        (true, true) => "nothing is in the way: a gateway splits here\n",
+        (true, false) => "a gateway splits here\n",
         (false, _) => "a gateway splits nothing here\n",
     };
-    lines.map(|line| line + "\n").chain([last.to_owned()]).collect()
+    let word = |of: &Value, key: &str| of[key].as_str().unwrap_or("?").to_owned();
+    let line =
+        |it: &Value| format!("{}: {}\n", word(it, "effect").replace('_', " "), word(it, "line"));
+    problems.iter().map(line).chain([last.to_owned()]).collect()
 }
 
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {

@@ -179,7 +179,7 @@ fn of_connection(connection: &Connection, facts: &Value) -> Answer {
     for flow in &flows {
         let _ = writeln!(text, "  now:     flow {} {}", flow["number"], standing(flow));
     }
-    let not = if split_now { "anew:    not split:" } else { "why not:" };
+    let not = if split_now { "next:    not split:" } else { "why not:" };
     for hindrance in &hindrances {
         let _ = writeln!(text, "  {not} {}", hindrance.in_words());
     }

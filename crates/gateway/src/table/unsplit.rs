@@ -1,4 +1,4 @@
-//! Connections that are not split: counted, told of, and kept for whoever asks why.
+//! Connections that are not split: counted, told of, and the last ones kept.
 
 use super::Gateway;
 use crate::handshake::{Obstacle, Syn};

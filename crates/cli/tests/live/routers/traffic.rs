@@ -23,7 +23,7 @@ const PUBLISHED: u16 = 8080;
 const DATAGRAM: usize = 1200;
 /// How long what is to be refused is tried. One that passes later is not seen.
 const REFUSED: Duration = Duration::from_secs(3);
-/// How long a datagram is waited for until it is sent again.
+/// From one try of a datagram to the next.
 const TRY: Duration = Duration::from_secs(1);
 /// How often a server looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(200);
