@@ -83,6 +83,8 @@ impl Campaign {
                 self.sum.completed += played.completed;
                 self.sum.deaf += played.deaf;
                 self.sum.forged += played.forged;
+                // In whatever order threads end their seeds.
+                self.sum.trace = self.sum.trace.wrapping_add(played.trace);
                 None
             }
             Err(what) => Some(Found { seed: plan.seed, what }),

@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
     /// So many threads (as many as there are cores without it)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Print JSON: how many seeds, violations and seconds, and which seeds violate what
+    /// Print JSON: how many seeds, violations and seconds, a digest of all packets, and which seeds violate what
     #[arg(long)]
     json: bool,
     /// Say nothing meanwhile
@@ -168,6 +168,7 @@ fn print(campaign: &Campaign, findings: &[Finding], seconds: f64, json: bool) ->
             "completed_connections": sum.completed,
             "deaf_connections": sum.deaf,
             "forged_segments": sum.forged,
+            "digest": format!("{:016x}", sum.trace),
             "hazards": hazards,
             "failing": failing,
         });
