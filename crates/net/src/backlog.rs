@@ -118,8 +118,8 @@ mod tests {
         let (mut now, mut early) = (Instant::from_millis(1), 0);
         let mut check = |way: &mut Way, came: &[Instant], now: Instant| {
             while let Some((at, packet)) = way.pop(now) {
-                let number = u32::from_be_bytes(packet.bytes[..4].try_into().unwrap());
-                let line = Duration::from_micros(packet.bytes.len() as u64);
+                let number = u32::from_be_bytes(packet.ip.bytes[..4].try_into().unwrap());
+                let line = Duration::from_micros(packet.ip.bytes.len() as u64);
                 early +=
                     usize::from(at < came[number as usize] + line + Duration::from_millis(250));
                 assert!(at <= now);

@@ -1,58 +1,52 @@
 //! An IP packet as bytes, for the emulated link.
 
-use crate::internet_checksum::{ones_complement_sum, stored};
+use crate::packet::Packet;
 use crate::ticket::Ticket;
-use crate::tun::FRAME_LEN;
 use crate::vnet_hdr::Checksum;
 use bentpipe_core::link;
 use bentpipe_core::time::Instant;
 use std::net::IpAddr;
 
-/// An IP packet. Its wire length is its IP length: the link has no framing of its own.
+/// An IP packet on a link. Its wire length is its IP length: the link has no framing of its own.
 #[derive(Debug)]
 pub(crate) struct Datagram {
-    /// From the IP header on.
-    pub(crate) bytes: Vec<u8>,
-    /// What stands in front of that, on a device of frames.
-    pub(crate) frame: Option<[u8; FRAME_LEN]>,
-    /// Whether its transport's checksum is finished.
-    pub(crate) checksum: Checksum,
+    /// As the device gave it.
+    pub(crate) ip: Packet,
     /// If a recording is made.
     pub(crate) ticket: Option<Ticket>,
     /// It does not arrive before.
     pub(crate) earliest: Instant,
 }
 
-impl Datagram {
-    pub(crate) fn new(bytes: Vec<u8>, checksum: Checksum) -> Datagram {
-        Datagram { bytes, frame: None, checksum, ticket: None, earliest: Instant::ZERO }
+impl From<Packet> for Datagram {
+    fn from(packet: Packet) -> Datagram {
+        Datagram { ip: packet, ticket: None, earliest: Instant::ZERO }
     }
 }
 
 /// Another packet with the same bytes, of which nothing is recorded if it vanishes.
 impl Clone for Datagram {
     fn clone(&self) -> Datagram {
-        let Datagram { frame, earliest, .. } = *self;
-        Datagram { frame, earliest, ..Datagram::new(self.bytes.clone(), self.checksum) }
+        Datagram { ip: self.ip.clone(), ticket: None, earliest: self.earliest }
     }
 }
 
 impl PartialEq for Datagram {
     fn eq(&self, other: &Datagram) -> bool {
-        (&self.bytes, self.checksum) == (&other.bytes, other.checksum)
+        self.ip == other.ip
     }
 }
 
 impl From<Vec<u8>> for Datagram {
     /// A packet whose checksum is finished.
     fn from(bytes: Vec<u8>) -> Datagram {
-        Datagram::new(bytes, Checksum::Complete)
+        Packet::new(bytes, Checksum::Complete).into()
     }
 }
 
 impl link::LinkPacket for Datagram {
     fn wire_len(&self) -> u64 {
-        self.bytes.len() as u64
+        self.ip.bytes.len() as u64
     }
 
     /// Of the five-tuple; without ports for fragments, of which only the first has them.
@@ -70,7 +64,7 @@ impl link::LinkPacket for Datagram {
 
     /// Sets the ECN field (RFC 3168, section 5) to CE, unless it is Not-ECT.
     fn mark_congestion_experienced(&mut self) -> bool {
-        let packet = &mut self.bytes[..];
+        let packet = &mut self.ip.bytes[..];
         let marked = match packet.first().map(|byte| byte >> 4) {
             Some(4) if packet.len() >= 20 && packet[1] & 0b11 != 0 => {
                 let old = packet[1];
@@ -107,36 +101,21 @@ impl Datagram {
         }
     }
 
-    /// Finishes the transport's checksum, if that was left for the kernel to do.
-    pub(crate) fn complete(&mut self) {
-        let Checksum::Needed { start, offset } = std::mem::take(&mut self.checksum) else { return };
-        let (start, field) = (usize::from(start), usize::from(start) + usize::from(offset));
-        let Some(summed) = self.bytes.get(start..) else { return };
-        let checksum = match stored(ones_complement_sum(0, summed)) {
-            // To UDP zero is "no checksum" (RFC 768); to the others both are the same number.
-            0 => 0xffff_u16,
-            checksum => checksum,
-        };
-        if let Some(bytes) = self.bytes.get_mut(field..field + 2) {
-            bytes.copy_from_slice(&checksum.to_be_bytes());
-        }
-    }
-
     /// Turns over the bit at this part of what is behind the IP header, so that the transport's checksum is wrong; of
     /// a header alone, one of its own.
     pub(crate) fn damage(&mut self, place: f64) {
         self.note("damaged: one bit");
         // Else the sum would be made of the damaged bytes.
-        self.complete();
-        let header = match self.bytes.first().map(|byte| byte >> 4) {
-            Some(4) => usize::from(self.bytes[0] & 0x0f) * 4,
+        self.ip.complete();
+        let header = match self.ip.bytes.first().map(|byte| byte >> 4) {
+            Some(4) => usize::from(self.ip.bytes[0] & 0x0f) * 4,
             Some(6) => 40,
             _ => 0,
         };
-        let begin = if header < self.bytes.len() { header } else { 0 };
-        let bits = (self.bytes.len() - begin) * 8;
+        let begin = if header < self.ip.bytes.len() { header } else { 0 };
+        let bits = (self.ip.bytes.len() - begin) * 8;
         let bit = ((place * bits as f64) as usize).min(bits.saturating_sub(1));
-        if let Some(byte) = self.bytes.get_mut(begin + bit / 8) {
+        if let Some(byte) = self.ip.bytes.get_mut(begin + bit / 8) {
             *byte ^= 1 << (bit % 8);
         }
     }
@@ -144,7 +123,7 @@ impl Datagram {
     /// Source, destination, protocol, and what is behind the IP header, if that begins here. A header of IPv6
     /// behind the first is taken for the protocol.
     fn flow(&self) -> Option<(IpAddr, IpAddr, u8, &[u8])> {
-        let packet = &self.bytes[..];
+        let packet = &self.ip.bytes[..];
         match packet.first()? >> 4 {
             4 => {
                 let header = packet.first_chunk::<20>()?;
@@ -188,8 +167,8 @@ mod tests {
                 packet[10..12].copy_from_slice(&checksum.to_be_bytes());
                 let mut datagram = Datagram::from(packet.clone());
                 assert_eq!(datagram.mark_congestion_experienced(), ecn != 0);
-                assert_eq!(datagram.bytes[1], if ecn == 0 { 0 } else { 3 });
-                assert_eq!(sum(&datagram.bytes), 0xffff, "{id} {ecn}");
+                assert_eq!(datagram.ip.bytes[1], if ecn == 0 { 0 } else { 3 });
+                assert_eq!(sum(&datagram.ip.bytes), 0xffff, "{id} {ecn}");
             }
         }
     }
@@ -234,7 +213,7 @@ mod tests {
         for bytes in [vec![], vec![0x45; 19], vec![0x6f; 39], vec![0xff; 64]] {
             let mut datagram = Datagram::from(bytes.clone());
             assert!(!datagram.mark_congestion_experienced());
-            assert_eq!(datagram.bytes, bytes);
+            assert_eq!(datagram.ip.bytes, bytes);
         }
     }
 }

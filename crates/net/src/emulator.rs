@@ -12,6 +12,7 @@ use crate::datagram::Datagram;
 use crate::join::Joined;
 use crate::lateness::Lateness;
 use crate::link_control::{LinkQuestion, LinkQuestions, LinkState};
+use crate::packet::Packet;
 use crate::poll::{self, LoopError};
 use crate::record_way::RecordedWays;
 use crate::recording::{Recording, RecordingSummary};
@@ -262,9 +263,9 @@ impl Emulator {
                 if let Some(recorded) = &mut self.recorded {
                     recorded.left(side, self.clock.now(), &mut packet);
                 }
-                if !self.joined.add(due, &packet) {
+                if !self.joined.add(due, &packet.ip) {
                     self.write(side);
-                    self.joined.begin(due, &packet);
+                    self.joined.begin(due, &packet.ip);
                 }
             }
             self.write(side);
@@ -369,7 +370,7 @@ fn read(tun: &Tun, buffer: &mut [u8], came: &mut Vec<Datagram>) -> Result<bool, 
                 return Ok(true);
             };
             let (header, frame) = (header.moved_back_by(frame.len()), frame.try_into().ok());
-            if !split(&header, packet, |packet| came.push(Datagram { frame, ..packet })) {
+            if !split(&header, packet, |packet| came.push(Packet { frame, ..packet }.into())) {
                 tracing::debug!(device = tun.name(), "super-segment not understood");
             }
             Ok(true)

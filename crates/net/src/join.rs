@@ -4,7 +4,7 @@
 //! Only packets whose checksum the kernel has still to finish are joined, which are those of hosts on this machine and
 //! those that a network card has joined and checked.
 
-use crate::datagram::Datagram;
+use crate::packet::Packet;
 use crate::transport_headers::{ACK, TransportHeaders};
 use crate::tun::FRAME_LEN;
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
@@ -44,7 +44,7 @@ struct Open {
 
 impl Joined {
     /// Begins anew with `packet`, which was to leave at `due`. What there was has been written.
-    pub(crate) fn begin(&mut self, due: Instant, packet: &Datagram) {
+    pub(crate) fn begin(&mut self, due: Instant, packet: &Packet) {
         self.bytes.clear();
         self.bytes.extend_from_slice(&packet.bytes);
         self.frame = packet.frame;
@@ -56,7 +56,7 @@ impl Joined {
     }
 
     /// Adds `packet`, which was to leave at `due`, if it goes on where the others end. Whether it has.
-    pub(crate) fn add(&mut self, due: Instant, packet: &Datagram) -> bool {
+    pub(crate) fn add(&mut self, due: Instant, packet: &Packet) -> bool {
         let (Some(open), Some((first, _))) = (self.open, self.packets.first()) else {
             return false;
         };
@@ -117,7 +117,7 @@ impl Joined {
 
 impl Open {
     /// What can follow `packet`: nothing, unless it is a part of a stream or a datagram like others.
-    fn after(packet: &Datagram) -> Option<Open> {
+    fn after(packet: &Packet) -> Option<Open> {
         let headers = TransportHeaders::find(&packet.bytes, packet.checksum)?;
         let size = packet.bytes.len() - headers.payload;
         let plain = headers.kind == GsoKind::Udp || headers.flags(&packet.bytes) == ACK;
@@ -147,7 +147,7 @@ mod tests {
     ];
 
     /// The parts of a super-segment of this kind. Only the last one's flags are not plain.
-    fn parts(kind: GsoKind, six: bool, payload: usize) -> Vec<Datagram> {
+    fn parts(kind: GsoKind, six: bool, payload: usize) -> Vec<Packet> {
         let (bytes, checksum) = packet(kind, six, payload);
         let gso = Some(Gso { kind, ecn: false, size: 1000 });
         let mut parts = Vec::new();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// As many of `parts` as join, each a microsecond after the one before it.
-    fn joined(parts: &[Datagram]) -> Joined {
+    fn joined(parts: &[Packet]) -> Joined {
         let mut joined = Joined::default();
         joined.begin(Instant::ZERO, &parts[0]);
         for (number, part) in (1..).zip(&parts[1..]) {
@@ -184,7 +184,7 @@ mod tests {
                 assert_eq!(joined.packets().len(), parts.len(), "{kind:?} {payload}");
                 let (header, bytes) = joined.finish();
                 assert_eq!(header.gso.is_some(), parts.len() > 1);
-                assert_sound(&Datagram::new(bytes.to_vec(), header.checksum));
+                assert_sound(&Packet::new(bytes.to_vec(), header.checksum));
                 let mut again = Vec::new();
                 assert!(split(&header, bytes, |part| again.push(part)));
                 assert_eq!(again, parts, "{kind:?} {payload}");

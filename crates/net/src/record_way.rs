@@ -42,7 +42,7 @@ impl RecordedWays {
         self.tell_missing(side, now, way);
         let number = self.numbered;
         self.numbered += 1;
-        let (bytes, len) = (self.recording.part(&packet.bytes).to_vec(), packet.bytes.len());
+        let (bytes, len) = (self.recording.part(&packet.ip.bytes).to_vec(), packet.ip.bytes.len());
         let noted = Vanished { number, bytes: bytes.clone(), len };
         packet.ticket = Some(Ticket::new(noted, &self.vanished[side]));
         ways.push(side, now, packet);
@@ -62,8 +62,8 @@ impl RecordedWays {
         let ticket = packet.ticket.take();
         let comment = ticket.as_ref().map_or("a duplicate", |ticket| ticket.note);
         ticket.and_then(Ticket::redeem);
-        let bytes = self.recording.part(&packet.bytes).to_vec();
-        self.add(Place::Exit(1 - side), now, bytes, packet.bytes.len(), comment.to_owned());
+        let bytes = self.recording.part(&packet.ip.bytes).to_vec();
+        self.add(Place::Exit(1 - side), now, bytes, packet.ip.bytes.len(), comment.to_owned());
     }
 
     /// What the direction's queue and line have let go of without anything coming in.

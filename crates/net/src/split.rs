@@ -1,15 +1,15 @@
 //! A super-segment is one packet to the kernel and many on the line: it is cut as the kernel or a network card would
 //! (Linux's `segmentation-offloads.rst`), before the queue.
 
-use crate::datagram::Datagram;
+use crate::packet::Packet;
 use crate::transport_headers::{CWR, FIN, PSH, TransportHeaders};
 use crate::vnet_hdr::{Gso, GsoKind, VnetHdr};
 
 /// Gives `each` the packets that the one of this `header` stands for, in their order. None of a super-segment that
 /// is malformed: the kernel makes no such. False then.
-pub(crate) fn split(header: &VnetHdr, packet: &[u8], mut each: impl FnMut(Datagram)) -> bool {
+pub(crate) fn split(header: &VnetHdr, packet: &[u8], mut each: impl FnMut(Packet)) -> bool {
     let Some(gso) = header.gso else {
-        each(Datagram::new(packet.to_vec(), header.checksum));
+        each(Packet::new(packet.to_vec(), header.checksum));
         return true;
     };
     let Some(headers) = TransportHeaders::find(packet, header.checksum)
@@ -25,7 +25,7 @@ pub(crate) fn split(header: &VnetHdr, packet: &[u8], mut each: impl FnMut(Datagr
         bytes.extend_from_slice(payload);
         let position = Position { number, is_last: number + 1 == count };
         write_headers(&headers, gso, position, packet.len() - headers.transport, &mut bytes);
-        each(Datagram::new(bytes, header.checksum));
+        each(Packet::new(bytes, header.checksum));
     }
     true
 }
@@ -129,10 +129,10 @@ pub(crate) mod tests {
     }
 
     /// Whether a packet's lengths and checksums are right, as a receiver sees it.
-    pub(crate) fn assert_sound(datagram: &Datagram) {
-        let mut datagram = datagram.clone();
-        datagram.complete();
-        let packet = &datagram.bytes;
+    pub(crate) fn assert_sound(packet: &Packet) {
+        let mut packet = packet.clone();
+        packet.complete();
+        let packet = &packet.bytes;
         let six = packet[0] >> 4 == 6;
         let at = if six { 4 } else { 2 };
         let length = usize::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
@@ -193,7 +193,7 @@ pub(crate) mod tests {
         let header = VnetHdr { checksum, ..VnetHdr::default() };
         let mut parts = Vec::new();
         assert!(split(&header, &bytes, |part| parts.push(part)));
-        assert_eq!(parts, [Datagram::new(bytes, checksum)]);
+        assert_eq!(parts, [Packet::new(bytes, checksum)]);
     }
 
     #[test]

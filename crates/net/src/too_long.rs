@@ -4,6 +4,8 @@
 use crate::datagram::Datagram;
 use crate::interface::bridge;
 use crate::internet_checksum::write_ipv4_header_checksum;
+use crate::packet::Packet;
+use crate::vnet_hdr::Checksum;
 use bentpipe_core::wire::IcmpError;
 use nix::ifaddrs::getifaddrs;
 use nix::libc;
@@ -48,22 +50,22 @@ impl LengthLimit {
 
     /// Whether a packet is one for [`LengthLimit::pass`].
     pub(crate) fn is_exceeded_by(&self, packet: &Datagram) -> bool {
-        let is_six = packet.bytes.first().is_some_and(|byte| byte >> 4 == 6);
-        packet.bytes.len() > self.mtu || is_six && self.mtu < IPV6_MTU
+        let is_six = packet.ip.bytes.first().is_some_and(|byte| byte >> 4 == 6);
+        packet.ip.bytes.len() > self.mtu || is_six && self.mtu < IPV6_MTU
     }
 
     /// What goes on of a packet that has come in on this way. It has a right checksum then, and each part its own header.
     pub(crate) fn pass(&mut self, side: usize, mut packet: Datagram) -> Vec<Datagram> {
-        packet.complete();
+        packet.ip.complete();
         if let Some(parts) = cut(&packet, self.mtu) {
             return parts;
         }
         if self.told.0.elapsed() >= Duration::from_secs(1) {
             self.told = (Instant::now(), 0);
         }
-        if self.told.1 < TOLD && is_answered(&packet.bytes) {
+        if self.told.1 < TOLD && is_answered(&packet.ip.bytes) {
             self.told.1 += 1;
-            self.tell(side, &packet.bytes);
+            self.tell(side, &packet.ip.bytes);
         }
         Vec::new()
     }
@@ -77,7 +79,7 @@ impl LengthLimit {
 
 /// Parts of a packet of IPv4 that are no longer than `mtu`. None if it must not be cut, or cannot.
 fn cut(packet: &Datagram, mtu: usize) -> Option<Vec<Datagram>> {
-    let bytes = &packet.bytes[..];
+    let bytes = &packet.ip.bytes[..];
     let header = usize::from(bytes.first()? & 0x0f) * 4;
     let field = u16::from_be_bytes([*bytes.get(6)?, *bytes.get(7)?]);
     if bytes[0] >> 4 != 4 || field & DONT_FRAGMENT != 0 || header < 20 || mtu < header + 8 {
@@ -102,7 +104,7 @@ fn cut(packet: &Datagram, mtu: usize) -> Option<Vec<Datagram>> {
         let at = (field & OFFSET) + (number * size / 8) as u16;
         part[6..8].copy_from_slice(&(more | at).to_be_bytes());
         write_ipv4_header_checksum(&mut part[..20 + options.len()]);
-        Datagram { frame: packet.frame, ..Datagram::from(part) }
+        Packet { frame: packet.ip.frame, ..Packet::new(part, Checksum::Complete) }.into()
     });
     Some(parts.collect())
 }
@@ -240,7 +242,7 @@ mod tests {
         let length = bytes.len() as u16;
         bytes[2..4].copy_from_slice(&length.to_be_bytes());
         write_ipv4_header_checksum(&mut bytes[..header]);
-        Datagram { frame: Some([7; 14]), ..Datagram::from(bytes) }
+        Packet { frame: Some([7; 14]), ..Packet::new(bytes, Checksum::Complete) }.into()
     }
 
     #[test]
@@ -253,23 +255,23 @@ mod tests {
                 let parts = cut(&whole, 600).expect("parts");
                 let mut together = Vec::new();
                 for (number, part) in parts.iter().enumerate() {
-                    let header = usize::from(part.bytes[0] & 0x0f) * 4;
-                    assert!(part.bytes.len() <= 600 && part.frame == whole.frame);
+                    let header = usize::from(part.ip.bytes[0] & 0x0f) * 4;
+                    assert!(part.ip.bytes.len() <= 600 && part.ip.frame == whole.ip.frame);
                     assert_eq!(header, 20 + if number == 0 { options.len() } else { kept });
-                    let mut again = part.bytes[..header].to_vec();
+                    let mut again = part.ip.bytes[..header].to_vec();
                     write_ipv4_header_checksum(&mut again);
-                    assert_eq!(again, part.bytes[..header]);
-                    let at = u16::from_be_bytes([part.bytes[6], part.bytes[7]]);
+                    assert_eq!(again, part.ip.bytes[..header]);
+                    let at = u16::from_be_bytes([part.ip.bytes[6], part.ip.bytes[7]]);
                     assert_eq!(
                         usize::from(at & OFFSET),
                         8 * usize::from(field & OFFSET) / 8 + together.len() / 8
                     );
                     let more = at & MORE_FRAGMENTS != 0;
                     assert_eq!(more, number + 1 < parts.len() || field & MORE_FRAGMENTS != 0);
-                    assert_eq!(&part.bytes[4..6], &whole.bytes[4..6]);
-                    together.extend_from_slice(&part.bytes[header..]);
+                    assert_eq!(&part.ip.bytes[4..6], &whole.ip.bytes[4..6]);
+                    together.extend_from_slice(&part.ip.bytes[header..]);
                 }
-                assert_eq!(together, whole.bytes[20 + options.len()..]);
+                assert_eq!(together, whole.ip.bytes[20 + options.len()..]);
             }
         }
     }
@@ -287,7 +289,7 @@ mod tests {
     #[test]
     fn nobody_is_told_of_errors_later_fragments_and_what_goes_to_many() {
         let four = |protocol: u8, kind: u8, field: u16, to: u8| {
-            let mut bytes = packet(&[], field, 100).bytes;
+            let mut bytes = packet(&[], field, 100).ip.bytes;
             (bytes[9], bytes[20], bytes[16]) = (protocol, kind, to);
             is_answered(&bytes)
         };

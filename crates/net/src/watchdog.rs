@@ -19,6 +19,7 @@
 //! its processes.
 
 use crate::bump::Vouching;
+use crate::descriptor;
 use crate::instance::Instance;
 use crate::privileges::{self, PrivilegeError};
 use crate::serve;
@@ -30,7 +31,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::{SFlag, fstat};
 use std::io::{self, Read, Write};
 use std::mem;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
@@ -175,7 +176,8 @@ pub enum WatchError {
 /// [`WatchError`].
 pub fn watch(service: &str, vouching: RawFd) -> Result<(), WatchError> {
     // Before anything else is opened.
-    let vouching = inherited(vouching)?;
+    let vouching = descriptor::inherited(vouching)?.ok_or(WatchError::NoPipe)?;
+    let vouching = Vouching::of_descriptor(vouching);
     // The gateway may need us until its end.
     let _signals = Signals::catch_all()?;
     let stdin = io::stdin();
@@ -217,20 +219,6 @@ pub fn watch(service: &str, vouching: RawFd) -> Result<(), WatchError> {
             }
         }
     }
-}
-
-/// What the gateway has passed on.
-#[allow(unsafe_code)]
-fn inherited(descriptor: RawFd) -> Result<Vouching, WatchError> {
-    // This process has opened nothing yet, and nobody else closes what it was passed.
-    let is_open = std::fs::symlink_metadata(format!("/proc/self/fd/{descriptor}")).is_ok();
-    if descriptor <= 2 || !is_open {
-        return Err(WatchError::NoPipe);
-    }
-    // SAFETY: it is open, the gateway has passed it on to this process, and nobody else closes it here.
-    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
-    fcntl(&descriptor, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).map_err(io::Error::from)?;
-    Ok(Vouching::of_descriptor(descriptor))
 }
 
 /// Takes back what the gateway has vouched for; whether that was done.

@@ -274,7 +274,7 @@ mod tests {
         let mut all = Vec::new();
         let mut drain = |way: &mut Way, now: Instant| {
             while let Some((at, packet)) = way.pop(now) {
-                let number = u16::from_be_bytes([packet.bytes[4], packet.bytes[5]]);
+                let number = u16::from_be_bytes([packet.ip.bytes[4], packet.ip.bytes[5]]);
                 all.push((number, at, packet == datagram(number)));
             }
         };

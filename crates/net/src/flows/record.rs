@@ -1,7 +1,8 @@
 //! What a flow does, counted while it runs.
 
-use super::socket::{TcpInfo, abort, tcp_info};
+use super::socket::abort;
 use crate::clock::Clock;
+use crate::tcp_info::{TcpInfo, tcp_info};
 use bentpipe_core::time::{Duration, Instant};
 use socket2::Socket;
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
-//! Sockets with a scenario's settings, and what Linux says of a connection (tcp(7), `TCP_INFO`).
+//! Sockets with a scenario's settings.
 
 use crate::netns::{Namespace, NetnsError};
 use crate::network::SocketTcp;
+use crate::socket_option;
 use bentpipe_core::time::Duration;
 use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
@@ -9,7 +10,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::mem::size_of;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -66,7 +67,7 @@ fn set(socket: &Socket, tcp: &SocketTcp) -> io::Result<()> {
         .set_tcp_congestion(tcp.congestion.as_bytes())
         .map_err(|error| refused(&format!("congestion control {}", tcp.congestion), error))?;
     socket.set_tcp_nodelay(!tcp.nagle)?;
-    option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, i32::from(tcp.mss))
+    socket_option::set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, i32::from(tcp.mss))
         .map_err(|error| refused("mss", error))?;
     let fits = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX >> 1);
     if let Some(bytes) = tcp.send_buffer {
@@ -76,11 +77,11 @@ fn set(socket: &Socket, tcp: &SocketTcp) -> io::Result<()> {
     if let Some(bytes) = tcp.receive_buffer {
         // Room for twice the window, so that the window is what limits, and not what segments weigh.
         setsockopt(socket, sockopt::RcvBufForce, &fits(bytes.saturating_mul(2)))?;
-        option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp(bytes))
+        socket_option::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp(bytes))
             .map_err(|error| refused("receive-buffer", error))?;
     }
     if let Some(rate) = tcp.pacing {
-        option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)
+        socket_option::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)
             .map_err(|error| refused("pacing", error))?;
     }
     Ok(())
@@ -110,11 +111,11 @@ impl WindowLimit {
         let Some(limit) = self.0 else { return Ok(()) };
         let limit = whole(limit, peers_segments(socket));
         let mut now = [0; size_of::<i32>()];
-        let read = raw_option(socket, libc::TCP_WINDOW_CLAMP, &mut now);
+        let read = socket_option::read_tcp(socket, libc::TCP_WINDOW_CLAMP, &mut now);
         if read == now.len() && i32::from_ne_bytes(now) == limit {
             return Ok(());
         }
-        option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, limit)
+        socket_option::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, limit)
     }
 }
 
@@ -129,84 +130,9 @@ fn whole(limit: i32, segment: i32) -> i32 {
 /// How long the peer's segments seem to be (`tcpi_rcv_mss`).
 fn peers_segments(socket: &Socket) -> i32 {
     let mut buffer = [0; 24];
-    let read = raw_option(socket, libc::TCP_INFO, &mut buffer);
+    let read = socket_option::read_tcp(socket, libc::TCP_INFO, &mut buffer);
     let word = buffer[..read].get(20..24).and_then(|word| word.try_into().ok());
     word.map_or(0, i32::from_ne_bytes)
-}
-
-/// Sets an option for which there is no safe name.
-#[expect(unsafe_code, reason = "neither nix nor socket2 has these options")]
-fn option<T: Copy>(socket: &Socket, level: i32, name: i32, value: T) -> io::Result<()> {
-    let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
-    // SAFETY: the descriptor is open as long as `socket` is borrowed, and `value` is a plain number
-    // that lives until the call returns, of the length that is said.
-    let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// What a sender has counted.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct TcpInfo {
-    pub(super) segments: u64,
-    pub(super) retransmissions: u64,
-    pub(super) retransmitted_bytes: u64,
-    /// None before Linux 6.7.
-    pub(super) timeouts: Option<u64>,
-    pub(super) min_rtt: Option<Duration>,
-    pub(super) srtt: Option<Duration>,
-    /// It is in fast recovery (`TCP_CA_Recovery`).
-    pub(super) recovers: bool,
-}
-
-/// What Linux has counted of a connection.
-pub(super) fn tcp_info(socket: &Socket) -> TcpInfo {
-    let mut buffer = [0_u8; 512];
-    let length = raw_option(socket, libc::TCP_INFO, &mut buffer);
-    TcpInfo::read(&buffer[..length])
-}
-
-/// Reads an option of TCP, and says how many bytes it has.
-#[expect(unsafe_code, reason = "libc's tcp_info ends before the fields that we need")]
-fn raw_option(socket: &Socket, name: i32, buffer: &mut [u8]) -> usize {
-    let mut length = libc::socklen_t::try_from(buffer.len()).unwrap_or(0);
-    // SAFETY: the descriptor is open as long as `socket` is borrowed; the kernel writes at most
-    // `length` bytes to the buffer, which has so many, and says how many it has written.
-    let result = unsafe {
-        let to = buffer.as_mut_ptr().cast();
-        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, name, to, &raw mut length)
-    };
-    if result == 0 { usize::try_from(length).unwrap_or(0).min(buffer.len()) } else { 0 }
-}
-
-impl TcpInfo {
-    /// From `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are and only become more.
-    fn read(bytes: &[u8]) -> TcpInfo {
-        const TCP_CA_RECOVERY: u8 = 3;
-        let word = |at: usize| {
-            let found = bytes.get(at..at + 4)?;
-            Some(u64::from(u32::from_ne_bytes(found.try_into().ok()?)))
-        };
-        let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        let half = |at: usize| {
-            let found = bytes.get(at..at + 2)?;
-            Some(u64::from(u16::from_ne_bytes(found.try_into().ok()?)))
-        };
-        let micros = |micros: Option<u64>| {
-            let known = micros.filter(|micros| *micros > 0 && *micros < u64::from(u32::MAX));
-            known.map(Duration::from_micros)
-        };
-        TcpInfo {
-            retransmissions: word(100).unwrap_or(0),
-            segments: word(156).unwrap_or(0),
-            retransmitted_bytes: long(208).unwrap_or(0),
-            timeouts: half(240),
-            min_rtt: micros(word(148)),
-            srtt: micros(word(68)),
-            recovers: bytes.get(1) == Some(&TCP_CA_RECOVERY),
-        }
-    }
 }
 
 /// Ends a connection at once, whoever waits for it: its peer is told by a reset.
@@ -223,13 +149,14 @@ pub(super) fn fd(socket: &Socket) -> BorrowedFd<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp_info::tcp_info;
     use caps::{CapSet, Capability, has_cap};
     use std::io::{Read, Write};
 
     /// What the window was that the kernel has advertised last (`tcpi_rcv_wnd`, since Linux 6.2).
     fn advertised(socket: &Socket) -> Option<u32> {
         let mut buffer = [0; 512];
-        let length = raw_option(socket, libc::TCP_INFO, &mut buffer);
+        let length = socket_option::read_tcp(socket, libc::TCP_INFO, &mut buffer);
         let word = buffer[..length].get(232..236)?;
         Some(u32::from_ne_bytes(word.try_into().ok()?))
     }
@@ -243,8 +170,8 @@ mod tests {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
             socket.set_recv_buffer_size(2 * LIMIT as usize).unwrap();
             let clamp = LIMIT.cast_signed();
-            option(&socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, 1000).unwrap();
-            option(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp).unwrap();
+            socket_option::set(&socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, 1000).unwrap();
+            socket_option::set(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp).unwrap();
             socket.connect(&listener.local_addr().unwrap().into()).unwrap();
             let (mut peer, _) = listener.accept().unwrap();
             let mut windows = Vec::new();
@@ -300,9 +227,5 @@ mod tests {
         // A busy machine may have sent some twice.
         assert_eq!(info.retransmissions == 0, info.retransmitted_bytes == 0, "{info:?}");
         assert!(info.srtt.is_some() && info.min_rtt.is_some(), "{info:?}");
-        assert_eq!(TcpInfo::read(&[]), TcpInfo::default());
-        // The states are Open, Disorder, CWR, Recovery and Loss.
-        let recovers = [0, 1, 2, 3, 4].map(|state| TcpInfo::read(&[1, state]).recovers);
-        assert_eq!(recovers, [false, false, false, true, false]);
     }
 }
