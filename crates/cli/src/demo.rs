@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use bentpipe_core::units::Rate;
-use bentpipe_net::netns::teardown;
+use bentpipe_linux::netns::teardown;
 use bentpipe_net::testbed::{SatelliteLink, TestbedError};
 
 use lossy::Lossy;

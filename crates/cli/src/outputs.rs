@@ -1,6 +1,6 @@
 //! Standard error and standard output of a program that carries packets: it waits for neither.
 
-use bentpipe_net::output::{Lost, Output};
+use bentpipe_linux::output::{Lost, Output};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;

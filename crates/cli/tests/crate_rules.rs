@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 12] = [
+const RULES: [(&str, &[&str]); 13] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
+    ("bentpipe-linux", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
     ("bentpipe-record", &["bentpipe-core"]),
     ("bentpipe-gateway", &["bentpipe-core"]),
@@ -17,7 +18,13 @@ const RULES: [(&str, &[&str]); 12] = [
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
     (
         "bentpipe-net",
-        &["bentpipe-capture", "bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"],
+        &[
+            "bentpipe-capture",
+            "bentpipe-core",
+            "bentpipe-gateway",
+            "bentpipe-linux",
+            "bentpipe-scenario",
+        ],
     ),
     (
         "bentpipe-lab",
@@ -54,6 +61,7 @@ const RULES: [(&str, &[&str]); 12] = [
             "bentpipe-gateway",
             "bentpipe-scenario",
             "bentpipe-sim",
+            "bentpipe-linux",
             "bentpipe-net",
             "bentpipe-lab",
             "bentpipe-plot",

@@ -1,8 +1,8 @@
 //! How late this machine's timers are by themselves: what no link on it can be better than.
 
 use crate::lateness::Lateness;
-use crate::poll;
 use bentpipe_core::time::Duration as Span;
+use bentpipe_linux::poll;
 use nix::poll::ppoll;
 use nix::sys::time::TimeSpec;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,10 +1,10 @@
 //! An IP packet as bytes, for the emulated link.
 
-use crate::packet::Packet;
 use crate::ticket::Ticket;
-use crate::vnet_hdr::Checksum;
 use bentpipe_core::link;
 use bentpipe_core::time::Instant;
+use bentpipe_linux::packet::Packet;
+use bentpipe_linux::vnet_hdr::Checksum;
 use std::net::IpAddr;
 
 /// An IP packet on a link. Its wire length is its IP length: the link has no framing of its own.

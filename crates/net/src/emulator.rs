@@ -7,24 +7,24 @@
 //! it was late is made up for (`backlog`).
 
 use crate::backlog::{self, Away};
-use crate::clock::Clock;
 use crate::datagram::Datagram;
-use crate::join::Joined;
 use crate::lateness::Lateness;
 use crate::link_control::{LinkQuestion, LinkQuestions, LinkState};
-use crate::packet::Packet;
-use crate::poll::{self, LoopError};
 use crate::record_way::RecordedWays;
 use crate::recording::{Recording, RecordingSummary};
-use crate::signals::{Signal, Signals};
-use crate::split::split;
 use crate::too_long::LengthLimit;
-use crate::tun::{MAX_READ, ReadError, Tun};
 use crate::way::{LinkParts, Way};
 use crate::ways::Ways;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
+use bentpipe_linux::clock::Clock;
+use bentpipe_linux::join::Joined;
+use bentpipe_linux::packet::Packet;
+use bentpipe_linux::poll::{self, LoopError};
+use bentpipe_linux::signals::{Signal, Signals};
+use bentpipe_linux::split::split;
+use bentpipe_linux::tun::{MAX_READ, ReadError, Tun};
 use std::os::fd::AsFd;
 
 /// Reads of one device before the other one and the clock have their turn.

@@ -3,7 +3,7 @@
 //! What is changed is written down first, in our user's directory. Who ends as the last one of this network namespace
 //! restores it, and if that was killed, the next one does.
 
-use crate::runtime_dir::RuntimeDir;
+use bentpipe_linux::runtime_dir::RuntimeDir;
 use std::fs;
 use std::io;
 use std::path::PathBuf;

@@ -14,21 +14,21 @@ mod trial;
 use crate::bump::Table;
 use crate::bump::ends::Ends;
 use crate::bump::repairs::Repairs;
-use crate::clock::Clock;
 use crate::control::{self, ControlClient, Questions};
 use crate::events;
-use crate::heap::HeapTrim;
-use crate::poll::{self, LoopError};
-use crate::signals::Signals;
 use crate::tap::Tap;
-use crate::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
-use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
     Checksums, Config, Forward, Gateway, Ingress, Packets, Record, Side, Summary, Transmit,
 };
+use bentpipe_linux::clock::Clock;
+use bentpipe_linux::heap::HeapTrim;
+use bentpipe_linux::poll::{self, LoopError};
+use bentpipe_linux::signals::Signals;
+use bentpipe_linux::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
+use bentpipe_linux::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use duties::Log;
 use nix::libc;
 use std::hash::{BuildHasher as _, RandomState};

@@ -1,8 +1,8 @@
 //! The links that run on this machine, found from another shell: each has a socket in its user's directory, whose name
 //! has its process and its own name, whatever network namespace it is in.
 
-use crate::runtime_dir::RuntimeDir;
-use crate::serve::{self, ClientError, ServeError, Server};
+use bentpipe_linux::runtime_dir::RuntimeDir;
+use bentpipe_linux::serve::{self, ClientError, ServeError, Server};
 use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;

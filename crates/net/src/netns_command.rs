@@ -9,10 +9,10 @@
 //! range for tests of network devices, RFC 2544) and a unique local IPv6 prefix; N is the first
 //! number that no other instance on this host has locked.
 
-use crate::command::{CommandError, run};
 use crate::forwarding;
-use crate::instance::{Instance, InstanceError};
-use crate::tun::{Offload, Tun, TunError};
+use bentpipe_linux::command::{CommandError, run};
+use bentpipe_linux::instance::{Instance, InstanceError};
+use bentpipe_linux::tun::{Offload, Tun, TunError};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -1,8 +1,8 @@
 //! A link from one network namespace to another: a new TUN device in each, which hosts use as any other interface. The
 //! devices go with this process, whatever ends it.
 
-use crate::netns::{Namespace, NetnsError};
-use crate::tun::{Offload, Tun, TunError};
+use bentpipe_linux::netns::{Namespace, NetnsError};
+use bentpipe_linux::tun::{Offload, Tun, TunError};
 use nix::sched::{CloneFlags, setns};
 use std::fs::File;
 use std::io;
@@ -59,6 +59,7 @@ pub fn open(ends: &[End; 2], mtu: Option<u32>) -> Result<[Tun; 2], NetnsPairErro
 /// [`NetnsPairError::Enter`].
 pub fn enter(namespace: &str) -> Result<(), NetnsPairError> {
     let failed = |error| NetnsPairError::Enter(namespace.to_owned(), error);
-    let file = File::open(format!("{}/{namespace}", crate::netns::NETNS_DIR)).map_err(failed)?;
+    let file =
+        File::open(format!("{}/{namespace}", bentpipe_linux::netns::NETNS_DIR)).map_err(failed)?;
     setns(file, CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()))
 }

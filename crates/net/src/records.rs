@@ -8,10 +8,10 @@
 //! A namespace's number is used again as soon as it is gone, and what its gateway has left is nothing to the next one: its
 //! cookie, which is not (socket(7), `SO_NETNS_COOKIE`), is part of the file's name.
 
-use crate::instance::InstanceError;
-use crate::netns::cookie;
-use crate::runtime_dir::RuntimeDir;
 use bentpipe_gateway::{Record, RecordError, parse_records, write_records};
+use bentpipe_linux::instance::InstanceError;
+use bentpipe_linux::netns::cookie;
+use bentpipe_linux::runtime_dir::RuntimeDir;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::time::{ClockId, clock_gettime};

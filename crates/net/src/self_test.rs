@@ -2,15 +2,15 @@
 //! beside it.
 
 use crate::bare_timer;
-use crate::command::{CommandError, run as run_command};
 use crate::emulator::{Emulator, Exit, LinkSummary};
 use crate::lateness::Lateness;
-use crate::poll::LoopError;
-use crate::real_time;
-use crate::signals::Signals;
-use crate::tun::{Offload, Tun, TunError};
 use crate::way::LinkParts;
 use bentpipe_core::units::Rate;
+use bentpipe_linux::command::{CommandError, run as run_command};
+use bentpipe_linux::poll::LoopError;
+use bentpipe_linux::real_time;
+use bentpipe_linux::signals::Signals;
+use bentpipe_linux::tun::{Offload, Tun, TunError};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::socket::{setsockopt, sockopt};

@@ -21,9 +21,9 @@ use std::time::Duration;
 
 use bentpipe_core::units::Probability;
 
-use crate::netns::process::Process;
-use crate::netns::teardown::{RunDirectory, unique_name};
-use crate::netns::{Namespace, NetnsError, join_by_veth};
+use bentpipe_linux::netns::process::Process;
+use bentpipe_linux::netns::teardown::{RunDirectory, unique_name};
+use bentpipe_linux::netns::{Namespace, NetnsError, join_by_veth};
 
 mod link;
 pub mod web;

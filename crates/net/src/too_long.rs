@@ -2,11 +2,11 @@
 //! of the others the sender is told (RFC 1191, RFC 8201).
 
 use crate::datagram::Datagram;
-use crate::interface::bridge;
-use crate::internet_checksum::write_ipv4_header_checksum;
-use crate::packet::Packet;
-use crate::vnet_hdr::Checksum;
 use bentpipe_core::wire::IcmpError;
+use bentpipe_linux::interface::bridge;
+use bentpipe_linux::internet_checksum::write_ipv4_header_checksum;
+use bentpipe_linux::packet::Packet;
+use bentpipe_linux::vnet_hdr::Checksum;
 use nix::ifaddrs::getifaddrs;
 use nix::libc;
 use socket2::{Domain, Protocol, Socket, Type};

@@ -19,12 +19,12 @@
 //! its processes.
 
 use crate::bump::Vouching;
-use crate::descriptor;
-use crate::instance::Instance;
-use crate::privileges::{self, PrivilegeError};
-use crate::serve;
-use crate::signals::Signals;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_linux::descriptor;
+use bentpipe_linux::instance::Instance;
+use bentpipe_linux::privileges::{self, PrivilegeError};
+use bentpipe_linux::serve;
+use bentpipe_linux::signals::Signals;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

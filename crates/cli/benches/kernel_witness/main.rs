@@ -25,7 +25,7 @@ mod samples;
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
-use bentpipe_net::netns::teardown;
+use bentpipe_linux::netns::teardown;
 use bentpipe_net::testbed::SatelliteLink;
 use outcome::{Outcome, Sample};
 use samples::Kept;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_core::units::Bytes;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::web::{WebServer, curl};
 use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError};
 use rand::{Rng as _, SeedableRng as _};

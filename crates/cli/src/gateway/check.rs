@@ -4,10 +4,10 @@
 use super::answers::Topic;
 use super::{Error, answers, config, names, reasons, surroundings_of};
 use bentpipe_gateway::Reason;
+use bentpipe_linux::interface::{InterfaceError, check_forwarding};
+use bentpipe_linux::surroundings::Finding;
+use bentpipe_linux::tun;
 use bentpipe_net::bump::{self, TakingState};
-use bentpipe_net::interface::{InterfaceError, check_forwarding};
-use bentpipe_net::surroundings::Finding;
-use bentpipe_net::tun;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

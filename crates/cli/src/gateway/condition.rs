@@ -3,8 +3,8 @@
 
 use super::diversion;
 use super::reload::LastReload;
+use bentpipe_linux::output::Lost;
 use bentpipe_net::bump::TakingState;
-use bentpipe_net::output::Lost;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;

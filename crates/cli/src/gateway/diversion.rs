@@ -1,8 +1,8 @@
 //! Whether anything is taken off the wire, and what is in the way: told at the gateway's start, and to those
 //! who ask.
 
+use bentpipe_linux::surroundings::Finding;
 use bentpipe_net::bump::TakingState;
-use bentpipe_net::surroundings::Finding;
 use serde_json::{Value, json};
 
 /// Says when the gateway starts that nothing is split, if that is so.

@@ -145,8 +145,8 @@ mod tests {
     use super::super::reload::LastReload;
     use super::super::report::tests::totals;
     use super::*;
+    use bentpipe_linux::output::Lost;
     use bentpipe_net::bump::TakingState;
-    use bentpipe_net::output::Lost;
     use std::collections::BTreeSet;
     use std::sync::Arc;
 

@@ -13,8 +13,8 @@ pub(super) use writer::serve;
 
 use super::{Error, answers};
 use bentpipe_core::text;
-use bentpipe_net::serve::{ClientError, stream};
-use bentpipe_net::signals::Signals;
+use bentpipe_linux::serve::{ClientError, stream};
+use bentpipe_linux::signals::Signals;
 use frames::{Frame, REFUSED, read};
 use order::Format;
 use std::fs::File;

@@ -1,9 +1,9 @@
 //! What goes wrong with `bentpipe link`.
 
 use crate::sim;
+use bentpipe_linux::poll::LoopError;
 use bentpipe_net::between::BetweenError;
 use bentpipe_net::netns_command::NetnsCommandError;
-use bentpipe_net::poll::LoopError;
 use bentpipe_scenario::{ScenarioError, SettingsError};
 use std::io;
 
@@ -44,7 +44,7 @@ pub(crate) enum Error {
     Refused(String),
     /// Asking it.
     #[error(transparent)]
-    Client(#[from] bentpipe_net::serve::ClientError),
+    Client(#[from] bentpipe_linux::serve::ClientError),
     /// Real-time priority.
     #[error("--realtime: {0} (it takes root)")]
     RealTime(io::Error),

@@ -9,14 +9,14 @@ mod record;
 mod report;
 mod self_test;
 
+use bentpipe_linux::real_time;
+use bentpipe_linux::serve::Server;
+use bentpipe_linux::signals::{Signal, Signals};
+use bentpipe_linux::steal::ProcessorTimes;
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::link_control;
 use bentpipe_net::links;
 use bentpipe_net::netns_command::{Nat, NetnsCommand};
-use bentpipe_net::real_time;
-use bentpipe_net::serve::Server;
-use bentpipe_net::signals::{Signal, Signals};
-use bentpipe_net::steal::ProcessorTimes;
 use bentpipe_net::way::LinkParts;
 use bentpipe_scenario::{LiveLink, Way};
 pub(crate) use error::Error;

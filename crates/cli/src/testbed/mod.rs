@@ -10,9 +10,9 @@ mod up;
 
 use crate::sim;
 use bentpipe_lab::LabError;
-use bentpipe_net::netns::{Namespace, NetnsError};
+use bentpipe_linux::netns::{Namespace, NetnsError};
+use bentpipe_linux::real_time;
 use bentpipe_net::network::{self, Folder, NetworkError, Role};
-use bentpipe_net::real_time;
 use bentpipe_scenario::ScenarioError;
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -3,8 +3,8 @@
 use super::outcome::{self, Measured};
 use super::plan::LivePoint;
 use bentpipe_lab::RunRecord;
+use bentpipe_linux::netns::Namespace;
 use bentpipe_net::flows::{self, Host, PlayError};
-use bentpipe_net::netns::Namespace;
 use bentpipe_net::network::{LinkReport, Network, NetworkError};
 use serde_json::Value;
 use std::net::Ipv4Addr;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::netns::Namespace;
+use bentpipe_linux::netns::Namespace;
 use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use etherparse::PacketBuilder;
 use rand::{RngExt, SeedableRng};

@@ -6,8 +6,8 @@ use std::os::unix::fs::chown;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 
 use crate::life::{await_unchanged, state};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::netns::Namespace;
+use bentpipe_linux::netns::Namespace;
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use socket2::{Domain, Protocol, Socket, Type};
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;

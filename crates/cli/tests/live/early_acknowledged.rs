@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use bentpipe_core::units::Probability;
-use bentpipe_net::netns::Namespace;
+use bentpipe_linux::netns::Namespace;
 use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

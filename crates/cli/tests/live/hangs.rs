@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{BOTH, Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 use serde_json::Value;

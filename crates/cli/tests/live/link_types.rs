@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::units::Rate;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::signals::Signals;
+use bentpipe_linux::tun::{Offload, Tun};
 use bentpipe_net::emulator::{Emulator, Exit};
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::signals::Signals;
 use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
-use bentpipe_net::tun::{Offload, Tun};
 use socket2::{Protocol, Socket, Type};
 
 use crate::life::exchange;

@@ -4,8 +4,8 @@
 use std::process::Output;
 use std::time::Duration;
 
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -5,8 +5,8 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::Signal;
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Testbed, TestbedConfig};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;

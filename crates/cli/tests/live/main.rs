@@ -59,7 +59,7 @@ mod why;
 
 use std::process::ExitCode;
 
-use bentpipe_net::netns::teardown;
+use bentpipe_linux::netns::teardown;
 use libtest_mimic::{Arguments, Trial};
 
 use stage::{Conditions, Ends, FAMILIES, Stages};

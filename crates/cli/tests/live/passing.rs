@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread;
 
-use bentpipe_net::netns::Namespace;
+use bentpipe_linux::netns::Namespace;
 use etherparse::{IpAuthHeader, TcpHeader, TcpOptionElement, ip_number};
 use socket2::{Protocol, Socket, Type};
 

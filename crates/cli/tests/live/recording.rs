@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use bentpipe_core::units::Probability;
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Place, TestbedConfig};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::netns::join_by_veth;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::join_by_veth;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 

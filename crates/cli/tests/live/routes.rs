@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::netns::join_by_veth;
+use bentpipe_linux::netns::join_by_veth;
 use bentpipe_net::testbed::{BOTH, SatelliteLink, Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

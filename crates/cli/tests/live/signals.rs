@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 use nix::libc;
 use nix::sys::signal::Signal;

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bentpipe_core::units::{Probability, Rate};
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::process::Process;
+use bentpipe_linux::netns::teardown::unique_name;
+use bentpipe_linux::tun::{Offload, Tun};
 use bentpipe_net::bump;
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::process::Process;
-use bentpipe_net::netns::teardown::unique_name;
 use bentpipe_net::testbed::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
-use bentpipe_net::tun::{Offload, Tun};
 use libtest_mimic::Failed;
 use socket2::{Domain, Protocol, Socket, Type};
 

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::process::Process;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::SockRef;
 

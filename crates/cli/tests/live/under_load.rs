@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::{BOTH, Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 

@@ -11,17 +11,17 @@
 
 mod programs;
 
-pub use crate::bpf::Attachment;
+pub use bentpipe_linux::bpf::Attachment;
 
-use crate::bpf::BpfError;
-use crate::bpf::attach::{Attached, Hook};
-use crate::bpf::program::Program;
-use crate::command::{CommandError, run};
-use crate::instance::{Instance, InstanceError};
-use crate::interface::{InterfaceError, L2, bridge, check_forwarding, l2, vrf};
-use crate::older::remove_older_links;
-use crate::surroundings::{Finding, Side, Surroundings};
-use crate::tun::{FRAME_LEN, Offload, Tun, TunError};
+use bentpipe_linux::bpf::BpfError;
+use bentpipe_linux::bpf::attach::{Attached, Hook};
+use bentpipe_linux::bpf::program::Program;
+use bentpipe_linux::command::{CommandError, run};
+use bentpipe_linux::instance::{Instance, InstanceError};
+use bentpipe_linux::interface::{InterfaceError, L2, bridge, check_forwarding, l2, vrf};
+use bentpipe_linux::older::remove_older_links;
+use bentpipe_linux::surroundings::{Finding, Side, Surroundings};
+use bentpipe_linux::tun::{FRAME_LEN, Offload, Tun, TunError};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};

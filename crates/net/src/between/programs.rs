@@ -2,12 +2,12 @@
 //! interface into a device of ours, one puts onto the interface what we write there, and one keeps from our device what the host
 //! would say on it.
 
-use crate::bpf::assembler::Assembler;
-use crate::bpf::assembler::Helper::{CheckMtu, Redirect};
-use crate::bpf::assembler::If::{Different, Equal};
-use crate::bpf::assembler::Op::Add;
-use crate::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R10};
-use crate::bpf::assembler::Size::W;
+use bentpipe_linux::bpf::assembler::Assembler;
+use bentpipe_linux::bpf::assembler::Helper::{CheckMtu, Redirect};
+use bentpipe_linux::bpf::assembler::If::{Different, Equal};
+use bentpipe_linux::bpf::assembler::Op::Add;
+use bentpipe_linux::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R10};
+use bentpipe_linux::bpf::assembler::Size::W;
 use nix::libc;
 
 /// What marks packets of ours on their way, as a traffic class index: no number of a class that is in use, nor the gateway's.
@@ -102,8 +102,8 @@ pub(super) fn keep() -> Assembler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bpf::BpfError;
-    use crate::bpf::program::Program;
+    use bentpipe_linux::bpf::BpfError;
+    use bentpipe_linux::bpf::program::Program;
 
     const LOOPBACK: u32 = 1;
     const NOBODY: u32 = 0x7fff_fff0;

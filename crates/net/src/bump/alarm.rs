@@ -1,7 +1,7 @@
 //! An alarm: connections have left by the satellite for minutes, and none of them was the LAN's. Then the configuration names
 //! other interfaces than those where the clients are, which shows in nothing else.
 
-use crate::surroundings::Finding;
+use bentpipe_linux::surroundings::Finding;
 use std::time::{Duration, Instant};
 
 /// For so long none is the LAN's …

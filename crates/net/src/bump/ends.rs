@@ -1,7 +1,7 @@
 //! A connection's name where packets are taken: its ends as they stand on the wire, by the side of the device on which
 //! they are.
 
-use crate::bpf::map::Plain;
+use bentpipe_linux::bpf::map::Plain;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Two ends. Ports are zero where all packets between two addresses are meant.

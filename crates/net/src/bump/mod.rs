@@ -30,10 +30,10 @@ pub use state::TakingState;
 pub use table::{PATIENCE, Table, Vouching};
 pub use wire::Wire;
 
-use crate::bpf::{Attachment, BpfError, has_ingress};
-use crate::command::CommandError;
-use crate::interface::InterfaceError;
-use crate::tun::{Offload, Tun, TunError};
+use bentpipe_linux::bpf::{Attachment, BpfError, has_ingress};
+use bentpipe_linux::command::CommandError;
+use bentpipe_linux::interface::InterfaceError;
+use bentpipe_linux::tun::{Offload, Tun, TunError};
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::alarm::Alarm;
 use super::repairs::{Repair, Repairs};
 use super::state::TakingState;
 use super::wire::{Repaired, Wire};
-use crate::surroundings::{Finding, Presence, Surroundings};
+use bentpipe_linux::surroundings::{Finding, Presence, Surroundings};
 use nix::errno::Errno;
 use nix::net::if_::if_indextoname;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

@@ -7,12 +7,12 @@
 //! Registers: R6 is the packet, R8 where what is looked at begins, R9 what the packet is.
 
 use super::ends::Ends;
-use crate::bpf::assembler::Helper::SkbLoadBytes;
-use crate::bpf::assembler::If::{Above, AnyBit, Different, Equal};
-use crate::bpf::assembler::Op::{Add, And, Shl};
-use crate::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R6, R8, R9, R10};
-use crate::bpf::assembler::Size::{B, D, H, W};
-use crate::bpf::assembler::{Arg, Assembler, Reg};
+use bentpipe_linux::bpf::assembler::Helper::SkbLoadBytes;
+use bentpipe_linux::bpf::assembler::If::{Above, AnyBit, Different, Equal};
+use bentpipe_linux::bpf::assembler::Op::{Add, And, Shl};
+use bentpipe_linux::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R6, R8, R9, R10};
+use bentpipe_linux::bpf::assembler::Size::{B, D, H, W};
+use bentpipe_linux::bpf::assembler::{Arg, Assembler, Reg};
 
 /// On which way a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

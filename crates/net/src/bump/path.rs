@@ -1,9 +1,9 @@
 //! How packets of a connection come and go: what was seen on those that came last, and is put on ours. The kernel's
 //! programs write it; we only announce a connection of which nothing was seen yet.
 
-use crate::bpf::map::Plain;
+use bentpipe_linux::bpf::map::Plain;
 
-pub(super) use crate::tun::FRAME_LEN as L2;
+pub(super) use bentpipe_linux::tun::FRAME_LEN as L2;
 
 /// What the kernel's programs know of a connection's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,16 +15,16 @@
 use super::naming::{ANSWERS, BEGINS, ERROR, IP, KEY, OTHER, PIECE, Udp, Way, load_bytes, name};
 use super::numbers::Number;
 use super::path::{L2, Path};
-use crate::bpf::assembler::Assembler;
-use crate::bpf::assembler::Helper::{
+use bentpipe_linux::bpf::assembler::Assembler;
+use bentpipe_linux::bpf::assembler::Helper::{
     KtimeGetNs, MapDelete, MapLookup, MapUpdate, Redirect, SkbChangeHead, SkbGetXfrmState,
     SkbStoreBytes,
 };
-use crate::bpf::assembler::If::{Above, AnyBit, Different, Equal};
-use crate::bpf::assembler::Op::Add;
-use crate::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R7, R9, R10};
-use crate::bpf::assembler::Size::{D, H, W};
-use crate::bpf::map::Plain;
+use bentpipe_linux::bpf::assembler::If::{Above, AnyBit, Different, Equal};
+use bentpipe_linux::bpf::assembler::Op::Add;
+use bentpipe_linux::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R7, R9, R10};
+use bentpipe_linux::bpf::assembler::Size::{D, H, W};
+use bentpipe_linux::bpf::map::Plain;
 use std::os::fd::RawFd;
 
 /// What a program refers to.

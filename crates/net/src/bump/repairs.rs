@@ -1,7 +1,7 @@
 //! What the loop that carries packets is told by who looks after the devices.
 
 use super::state::TakingState;
-use crate::tun::Tun;
+use bentpipe_linux::tun::Tun;
 use std::sync::mpsc::Receiver;
 
 /// Something that the loop must know.

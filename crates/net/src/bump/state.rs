@@ -1,6 +1,6 @@
 //! Whether packets are taken, and what is in the way: what those who ask are shown.
 
-use crate::surroundings::Finding;
+use bentpipe_linux::surroundings::Finding;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 

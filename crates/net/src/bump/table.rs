@@ -3,8 +3,8 @@
 use super::ends::Ends;
 use super::numbers::Number;
 use super::path::Path;
-use crate::bpf::BpfError;
-use crate::bpf::map::Map;
+use bentpipe_linux::bpf::BpfError;
+use bentpipe_linux::bpf::map::Map;
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

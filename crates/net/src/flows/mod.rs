@@ -18,11 +18,11 @@ mod web;
 pub use record::{Counts, FlowResult, Transfer};
 pub use web::Browser;
 
-use crate::clock::Clock;
-use crate::netns::Namespace;
 use crate::network::{NetworkError, SocketTcp};
 use barrier::{Barriers, Ticket};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_linux::clock::Clock;
+use bentpipe_linux::netns::Namespace;
 use bentpipe_scenario::{Flow, Http, RunEnd, Scenario, Seeds, Workload};
 use bulk::Bulk;
 use conversation::Conversations;

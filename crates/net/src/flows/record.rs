@@ -1,9 +1,9 @@
 //! What a flow does, counted while it runs.
 
 use super::socket::abort;
-use crate::clock::Clock;
-use crate::tcp_info::{TcpInfo, tcp_info};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_linux::clock::Clock;
+use bentpipe_linux::tcp_info::{TcpInfo, tcp_info};
 use socket2::Socket;
 use std::collections::BTreeMap;
 use std::io;

@@ -1,9 +1,9 @@
 //! Sockets with a scenario's settings.
 
-use crate::netns::{Namespace, NetnsError};
 use crate::network::SocketTcp;
-use crate::socket_option;
 use bentpipe_core::time::Duration;
+use bentpipe_linux::netns::{Namespace, NetnsError};
+use bentpipe_linux::socket_option;
 use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -149,7 +149,7 @@ pub(super) fn fd(socket: &Socket) -> BorrowedFd<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp_info::tcp_info;
+    use bentpipe_linux::tcp_info::tcp_info;
     use caps::{CapSet, Capability, has_cap};
     use std::io::{Read, Write};
 

@@ -4,10 +4,10 @@
 use super::LiveGateway;
 use super::taking::Taking;
 use crate::bump::repairs::{Repair, Repairs};
-use crate::heap;
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_gateway::{Side, Summary};
+use bentpipe_linux::heap;
 
 /// How long a device that was deleted is waited for.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! UDP to port 443, which comes to the loop only where it is to be rejected: browsers take TCP then, which is split.
 
-use crate::transport_headers::transport_of;
 use bentpipe_core::wire::{IcmpError, IcmpErrorKind};
+use bentpipe_linux::transport_headers::transport_of;
 use std::net::IpAddr;
 
 const UDP: u8 = 17;

@@ -2,8 +2,8 @@
 
 use super::LiveGateway;
 use crate::control::Reconfiguration;
-use crate::signals::{self, Signal};
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_linux::signals::{self, Signal};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 /// From one line about a signal without a meaning to the next: whoever sends them may do so all the time.

@@ -2,7 +2,7 @@
 
 use super::NetworkError;
 use super::state::Known;
-use crate::netns::NetnsError;
+use bentpipe_linux::netns::NetnsError;
 use nix::sys::signal::Signal;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;

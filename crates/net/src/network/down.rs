@@ -2,8 +2,8 @@
 
 use super::state::{Folder, Held, Known, names};
 use super::{NetworkError, daemon, layout};
-use crate::netns::{NETNS_DIR, teardown};
-use crate::runtime_dir::RuntimeDir;
+use bentpipe_linux::netns::{NETNS_DIR, teardown};
+use bentpipe_linux::runtime_dir::RuntimeDir;
 use nix::sys::signal::Signal;
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,9 +1,9 @@
 //! Why a testbed is not as it was asked for.
 
-use crate::instance::InstanceError;
-use crate::netns::NetnsError;
-use crate::poll::LoopError;
-use crate::tun::TunError;
+use bentpipe_linux::instance::InstanceError;
+use bentpipe_linux::netns::NetnsError;
+use bentpipe_linux::poll::LoopError;
+use bentpipe_linux::tun::TunError;
 use std::io;
 
 /// Why a testbed is not as it was asked for.

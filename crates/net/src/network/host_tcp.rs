@@ -4,13 +4,13 @@
 //! What is asked for is compared with the preset `linux`, key by key: what is as there needs no
 //! word. So a new key that this table does not know is refused as soon as it differs.
 
-use crate::kernel_version::KernelVersion;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::KEYS;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::Duration;
+use bentpipe_linux::kernel_version::KernelVersion;
 
 /// What is set for all of a host's connections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

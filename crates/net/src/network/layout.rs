@@ -1,7 +1,7 @@
 //! Where everything of a scenario's network goes: a namespace for each node, an address for each,
 //! a TUN device at each end of each link, and the routes between them.
 
-use crate::netns::teardown::PREFIX;
+use bentpipe_linux::netns::teardown::PREFIX;
 use bentpipe_scenario::{NodeIndex, NodeKind, Scenario, network};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;

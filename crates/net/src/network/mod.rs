@@ -27,7 +27,7 @@ pub use line::{DirectionReport, LinkReport, carry};
 pub use refused::{Refusal, Stack, Stacks, refusals, stack, unrecorded};
 pub use state::{Daemon, Folder, Held, State, name_of, names};
 
-use crate::netns::Namespace;
+use bentpipe_linux::netns::Namespace;
 use bentpipe_scenario::Experiment;
 use line::Order;
 use std::fmt::Write as _;

@@ -2,8 +2,8 @@
 
 use super::host_tcp::{Expressed, HostTcp, SocketTcp, express};
 use crate::flows::Browser;
-use crate::kernel_version::KernelVersion;
 use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_scenario::{
     Ecmp, FaultKind, Flow, LinkIndex, NodeIndex, NodeKind, Record, Scenario, Sharing, Workload,
 };

@@ -7,9 +7,9 @@
 
 use super::NetworkError;
 use super::layout::{Layout, Role};
-use crate::instance::{Instance, InstanceError};
-use crate::netns::NETNS_DIR;
-use crate::runtime_dir::RuntimeDir;
+use bentpipe_linux::instance::{Instance, InstanceError};
+use bentpipe_linux::netns::NETNS_DIR;
+use bentpipe_linux::runtime_dir::RuntimeDir;
 use bentpipe_scenario::Experiment;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -279,7 +279,7 @@ pub fn names() -> Result<BTreeSet<String>, NetworkError> {
     let folders = found(place.path());
     let mut names: BTreeSet<String> =
         folders.iter().filter_map(|name| name.strip_prefix(BEGIN)).map(str::to_owned).collect();
-    let begin = format!("{}{BEGIN}", crate::netns::teardown::PREFIX);
+    let begin = format!("{}{BEGIN}", bentpipe_linux::netns::teardown::PREFIX);
     for space in found(Path::new(NETNS_DIR)) {
         let name = space.strip_prefix(&begin).and_then(|rest| rest.split_once('.'));
         names.extend(name.map(|(name, _)| name.to_owned()));

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Testbed, TestbedError};
-use crate::netns::process::Process;
-use crate::netns::{Namespace, NetnsError};
+use bentpipe_linux::netns::process::Process;
+use bentpipe_linux::netns::{Namespace, NetnsError};
 
 /// The port on which nginx listens, in its own namespace.
 const PORT: u16 = 80;

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_core::units::Bytes;
-use bentpipe_net::netns::NetnsError;
-use bentpipe_net::netns::process::Process;
+use bentpipe_linux::netns::NetnsError;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_net::testbed::web::{WebServer, curl};
 use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError, Told};
 

@@ -3,7 +3,7 @@
 use super::{Hindrance, Verdict};
 use bentpipe_gateway::Side;
 use bentpipe_net::control::Connection;
-use bentpipe_net::surroundings::{Route, RouteQuery, Routes, Unrouted};
+use bentpipe_net::routes::{Route, RouteQuery, Routes, Unrouted};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::IpAddr;

@@ -5,8 +5,8 @@ use crate::gateway::condition::Condition;
 use crate::gateway::inquiry::Inquiry;
 use crate::gateway::{diversion, flows};
 use bentpipe_gateway::Prospect;
+use bentpipe_linux::surroundings::Surroundings;
 use bentpipe_net::control::{AskError, Connection, ControlClient, Question};
-use bentpipe_net::surroundings::Surroundings;
 use serde_json::{Value, json};
 
 /// The facts, `null` where a number is nobody's.

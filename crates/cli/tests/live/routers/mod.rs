@@ -13,8 +13,8 @@ mod uplinks;
 
 use std::net::IpAddr;
 
-use bentpipe_net::netns::Namespace;
-use bentpipe_net::netns::teardown::unique_name;
+use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::netns::teardown::unique_name;
 
 use crate::observation::ask;
 use crate::stage::gateways_wanted;

@@ -13,9 +13,9 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use bentpipe_net::netns::process::Process;
-use bentpipe_net::netns::teardown::unique_name;
-use bentpipe_net::netns::{Namespace, join_by_veth};
+use bentpipe_linux::netns::process::Process;
+use bentpipe_linux::netns::teardown::unique_name;
+use bentpipe_linux::netns::{Namespace, join_by_veth};
 use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
 
 use super::setups::{Place as In, Setup};

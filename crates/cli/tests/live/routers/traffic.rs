@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
-use bentpipe_net::netns::Namespace;
+use bentpipe_linux::netns::Namespace;
 use socket2::{Protocol, Socket, Type};
 
 use super::network::{Host, Network, Target};

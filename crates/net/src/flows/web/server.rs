@@ -2,7 +2,7 @@
 
 use super::super::socket::Place;
 use super::Protocol;
-use crate::netns::process::Process;
+use bentpipe_linux::netns::process::Process;
 use bentpipe_scenario::web::Page;
 use std::io;
 use std::net::{Ipv4Addr, TcpStream};
@@ -33,7 +33,7 @@ impl Server {
         fs::write(&configuration, text(&site.0))?;
         let mut command = at.namespace.command("nginx");
         command.arg("-p").arg(&site.0).args(["-e", "stderr", "-c"]).arg(&configuration);
-        let failed = |error: crate::netns::NetnsError| io::Error::other(error.to_string());
+        let failed = |error: bentpipe_linux::netns::NetnsError| io::Error::other(error.to_string());
         let mut nginx = Process::start("nginx", &mut command).map_err(failed)?;
         let deadline = Instant::now() + READY_WITHIN;
         let listens = || TcpStream::connect(("127.0.0.1", PORTS[1])).is_ok();

@@ -1,0 +1,31 @@
+//! The operating system: devices, programs for its packet paths, sockets' options, namespaces, processes, privileges, clock and
+//! poll loop. All `unsafe` of the workspace is here, each block with its reason.
+
+pub mod bpf;
+pub mod clock;
+pub mod command;
+pub mod descriptor;
+pub mod heap;
+pub mod instance;
+pub mod interface;
+pub mod internet_checksum;
+pub mod join;
+pub mod kernel_version;
+pub mod netns;
+pub mod older;
+pub mod output;
+pub mod packet;
+pub mod poll;
+pub mod privileges;
+pub mod real_time;
+pub mod runtime_dir;
+pub mod serve;
+pub mod signals;
+pub mod socket_option;
+pub mod split;
+pub mod steal;
+pub mod surroundings;
+pub mod tcp_info;
+pub mod transport_headers;
+pub mod tun;
+pub mod vnet_hdr;

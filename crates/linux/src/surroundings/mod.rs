@@ -1,0 +1,89 @@
+//! What is around the interfaces whose packets are taken, and may be in the way: how interfaces hang together, flow tables
+//! and what the kernel is set to.
+
+mod finding;
+mod flow_tables;
+mod links;
+mod settings;
+
+pub use finding::Finding;
+pub use links::list;
+
+use links::Links;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+use settings::Settings;
+
+/// One side: where its packets come in, and the device of ours that stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// The interfaces towards this side.
+    pub interfaces: Vec<String>,
+    /// The device's name.
+    pub tun: String,
+}
+
+/// The configured interfaces and our devices.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    sides: [Side; 2],
+}
+
+/// What there is of a configured interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It carries packets.
+    Up,
+    /// It is there, and set down.
+    Down,
+    /// There is none of this name.
+    Gone,
+}
+
+impl Surroundings {
+    /// Of the interfaces of both sides, the LAN's and the satellite's, each with its device.
+    pub fn of(sides: [Side; 2]) -> Surroundings {
+        Surroundings { sides }
+    }
+
+    /// What may be in the way of a gateway now: what hands packets on past its programs at the interfaces, and what connections
+    /// over a satellite need anyway.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Links::read().inspect(&self.sides);
+        findings.extend(Settings::read(&self.sides).inspect());
+        findings.extend(flow_tables::find(&self.sides));
+        findings
+    }
+
+    /// What may be in the way of an emulated link between the two sides.
+    pub fn findings_of_a_link(&self) -> Vec<Finding> {
+        let mut findings = Settings::read(&self.sides).inspect();
+        // An emulator says itself what is too long.
+        findings.retain(|finding| !matches!(finding, Finding::Mtu { .. }));
+        findings.extend(flow_tables::find(&self.sides));
+        findings
+    }
+
+    /// The interfaces of both sides, the LAN's and the satellite's.
+    pub fn interfaces(&self) -> [&[String]; 2] {
+        [&self.sides[0].interfaces, &self.sides[1].interfaces]
+    }
+
+    /// The interfaces of the satellite's side.
+    pub fn satellite(&self) -> &[String] {
+        &self.sides[1].interfaces
+    }
+
+    /// The configured interfaces, as they are now.
+    pub fn presences(&self) -> Vec<(String, Presence)> {
+        let found = getifaddrs().into_iter().flatten();
+        let found: Vec<_> = found.map(|it| (it.interface_name, it.flags)).collect();
+        let presence = |name: &String| match found.iter().find(|(found, _)| found == name) {
+            Some((_, flags)) if flags.contains(InterfaceFlags::IFF_UP) => Presence::Up,
+            Some(_) => Presence::Down,
+            None => Presence::Gone,
+        };
+        let names = self.sides.iter().flat_map(|side| &side.interfaces);
+        names.map(|name| (name.clone(), presence(name))).collect()
+    }
+}
