@@ -1,32 +1,14 @@
 //! Linux: TUN devices, programs for its packet paths, namespaces, clock and poll loop.
 
-mod backlog;
-mod bare_timer;
-pub mod between;
 pub mod bump;
 pub mod control;
-mod datagram;
-pub mod emulator;
 mod events;
 pub mod flows;
-mod forwarding;
 pub mod gateway;
-pub mod lateness;
-pub mod link_control;
-pub mod links;
-pub mod netns_command;
-pub mod netns_pair;
 pub mod network;
 mod origin;
-mod record_way;
-pub mod recording;
 pub mod records;
 pub mod routes;
-pub mod self_test;
 pub mod tap;
 pub mod testbed;
-mod ticket;
-pub mod too_long;
 pub mod watchdog;
-pub mod way;
-mod ways;

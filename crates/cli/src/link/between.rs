@@ -1,13 +1,13 @@
 //! `bentpipe link --between`: two interfaces of this host, or of a network namespace, or two namespaces.
 
 use super::{Arguments, Error, told};
+use bentpipe_emulator::between::{Attachment, Between as Taken};
+use bentpipe_emulator::emulator::{Emulator, Exit};
+use bentpipe_emulator::netns_pair::{self, End};
+use bentpipe_emulator::too_long::LengthLimit;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::steal::ProcessorTimes;
 use bentpipe_linux::tun::Tun;
-use bentpipe_net::between::{Attachment, Between as Taken};
-use bentpipe_net::emulator::{Emulator, Exit};
-use bentpipe_net::netns_pair::{self, End};
-use bentpipe_net::too_long::LengthLimit;
 use bentpipe_scenario::{LiveLink, Way};
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! What goes wrong with `bentpipe link`.
 
 use crate::sim;
+use bentpipe_emulator::between::BetweenError;
+use bentpipe_emulator::netns_command::NetnsCommandError;
 use bentpipe_linux::poll::LoopError;
-use bentpipe_net::between::BetweenError;
-use bentpipe_net::netns_command::NetnsCommandError;
 use bentpipe_scenario::{ScenarioError, SettingsError};
 use std::io;
 
@@ -18,7 +18,7 @@ pub(crate) enum Error {
     Between,
     /// Namespaces.
     #[error(transparent)]
-    Namespaces(#[from] bentpipe_net::netns_pair::NetnsPairError),
+    Namespaces(#[from] bentpipe_emulator::netns_pair::NetnsPairError),
     /// No link.
     #[error("which link? Give --rate and --delay, --down and --up, --profile or --scenario")]
     NoLink,
@@ -83,7 +83,7 @@ pub(crate) enum Error {
     NetnsCommand(#[from] NetnsCommandError),
     /// The test of this machine.
     #[error(transparent)]
-    SelfTest(#[from] bentpipe_net::self_test::SelfTestError),
+    SelfTest(#[from] bentpipe_emulator::self_test::SelfTestError),
     /// Running.
     #[error(transparent)]
     Emulator(#[from] LoopError),

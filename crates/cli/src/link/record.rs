@@ -2,8 +2,8 @@
 
 use super::Error;
 use bentpipe_core::units::Bytes;
-use bentpipe_net::emulator::Emulator;
-use bentpipe_net::recording::{Recording, RecordingOptions};
+use bentpipe_emulator::emulator::Emulator;
+use bentpipe_emulator::recording::{Recording, RecordingOptions};
 use std::path::PathBuf;
 
 /// Whether, where and what.

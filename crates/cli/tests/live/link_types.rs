@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::units::Rate;
+use bentpipe_emulator::emulator::{Emulator, Exit};
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::{Offload, Tun};
-use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
 use socket2::{Protocol, Socket, Type};
 

@@ -3,12 +3,12 @@
 
 use super::state::Folder;
 use super::{NetworkError, PlacedLink};
-use crate::emulator::{Emulator, Exit};
-use crate::lateness::Lateness;
-use crate::recording::{Recording, RecordingOptions};
-use crate::way::LinkParts;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::Duration;
+use bentpipe_emulator::emulator::{Emulator, Exit};
+use bentpipe_emulator::lateness::Lateness;
+use bentpipe_emulator::recording::{Recording, RecordingOptions};
+use bentpipe_emulator::way::LinkParts;
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::{Offload, Tun};

@@ -1,0 +1,22 @@
+//! A link on real packets, in real time: its two directions between two devices, what is recorded of them, how they are changed while
+//! they run, and a test of how punctual they are on this machine.
+#![forbid(unsafe_code)]
+
+mod backlog;
+mod bare_timer;
+pub mod between;
+mod datagram;
+pub mod emulator;
+mod forwarding;
+pub mod lateness;
+pub mod link_control;
+pub mod links;
+pub mod netns_command;
+pub mod netns_pair;
+mod record_way;
+pub mod recording;
+pub mod self_test;
+mod ticket;
+pub mod too_long;
+pub mod way;
+mod ways;
