@@ -3,9 +3,7 @@
 mod bench;
 mod demo;
 mod fuzz;
-mod gateway;
 mod link;
-mod outputs;
 mod papers;
 mod plot;
 mod presets;
@@ -13,8 +11,10 @@ mod sim;
 mod testbed;
 mod trace;
 
+use bentpipe_daemon::command as gateway;
+use bentpipe_daemon::invocation::Program;
+use bentpipe_daemon::outputs::{Outputs, Patience};
 use clap::{Parser, Subcommand};
-use outputs::{Outputs, Patience};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -51,32 +51,19 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments: Arguments = match Program::Bentpipe.parse() {
         Ok(arguments) => arguments,
-        // Help and version are printed as they are; of an error, the part that says what is wrong.
-        Err(error) if !error.use_stderr() => error.exit(),
-        Err(error) => {
-            let text = error.to_string();
-            let what: Vec<&str> =
-                text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-            let what = what.join(" ");
-            eprintln!("bentpipe: {} (see --help)", what.trim_start_matches("error: "));
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     // What carries packets waits for no reader.
     let patience = match arguments.command {
         Command::Gateway(_) | Command::Link(_) => Patience::WaitsForNobody,
         _ => Patience::Waits,
     };
-    let mut outputs = match Outputs::new(patience) {
+    let mut outputs = match Outputs::begin(patience) {
         Ok(outputs) => outputs,
-        Err(error) => {
-            eprintln!("bentpipe: cannot write to standard error: {error}");
-            return ExitCode::FAILURE;
-        }
+        Err(code) => return code,
     };
-    outputs.log();
     let result: Result<ExitCode, Box<dyn std::error::Error>> = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments).map_err(Into::into),
         Command::Demo(arguments) => demo::run(&arguments).map_err(Into::into),
@@ -90,8 +77,5 @@ fn main() -> ExitCode {
         Command::Testbed(arguments) => testbed::run(&arguments).map_err(Into::into),
         Command::Trace(arguments) => trace::run(&arguments).map_err(Into::into),
     };
-    result.unwrap_or_else(|error| {
-        outputs.say(&format!("bentpipe: {error}\n"));
-        ExitCode::FAILURE
-    })
+    outputs.end(result)
 }

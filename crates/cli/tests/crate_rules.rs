@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 14] = [
+const RULES: [(&str, &[&str]); 15] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
     (
@@ -21,15 +21,19 @@ const RULES: [(&str, &[&str]); 14] = [
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
     (
-        "bentpipe-net",
+        "bentpipe-daemon",
         &[
             "bentpipe-capture",
             "bentpipe-core",
-            "bentpipe-emulator",
             "bentpipe-gateway",
             "bentpipe-linux",
+            "bentpipe-record",
             "bentpipe-scenario",
         ],
+    ),
+    (
+        "bentpipe-net",
+        &["bentpipe-core", "bentpipe-emulator", "bentpipe-linux", "bentpipe-scenario"],
     ),
     (
         "bentpipe-lab",
@@ -66,12 +70,12 @@ const RULES: [(&str, &[&str]); 14] = [
             "bentpipe-gateway",
             "bentpipe-scenario",
             "bentpipe-sim",
+            "bentpipe-daemon",
             "bentpipe-emulator",
             "bentpipe-linux",
             "bentpipe-net",
             "bentpipe-lab",
             "bentpipe-plot",
-            "bentpipe-record",
         ],
     ),
 ];

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bentpipe_core::units::{Probability, Rate};
+use bentpipe_daemon::bump;
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_linux::netns::teardown::unique_name;
 use bentpipe_linux::tun::{Offload, Tun};
-use bentpipe_net::bump;
 use bentpipe_net::testbed::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
 use libtest_mimic::Failed;
 use socket2::{Domain, Protocol, Socket, Type};

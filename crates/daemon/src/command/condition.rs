@@ -3,8 +3,8 @@
 
 use super::diversion;
 use super::reload::LastReload;
+use crate::bump::TakingState;
 use bentpipe_linux::output::Lost;
-use bentpipe_net::bump::TakingState;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;

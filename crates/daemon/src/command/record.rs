@@ -59,7 +59,7 @@ fn size(value: &str) -> Result<u64, String> {
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RecordError {
+pub enum RecordError {
     /// No such format.
     #[error("{0}: a recording's name ends in .pcapng or .qlog")]
     Suffix(PathBuf),

@@ -12,19 +12,32 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
+pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// It does not end.
     #[error("cannot read {}: more than 1MiB", path.display())]
-    Long { path: PathBuf },
+    Long {
+        /// Which.
+        path: PathBuf,
+    },
     /// The file says something that we do not understand, or that cannot work.
     #[error(transparent)]
     Parse(#[from] ScenarioError),
     /// An interface is not there.
     #[error("{place}: {message}")]
-    Interface { place: String, message: String },
+    Interface {
+        /// Where it is named.
+        place: String,
+        /// What is wrong with it.
+        message: String,
+    },
 }
 
 impl ConfigError {
@@ -66,7 +79,7 @@ mod tests {
 
     fn help() -> String {
         let command = clap::Command::new("gateway");
-        let command = <crate::gateway::Arguments as clap::Args>::augment_args(command);
+        let command = <crate::command::Arguments as clap::Args>::augment_args(command);
         let help = command.get_after_long_help().expect("an example").to_string();
         let (_, example) = help.split_once("gateway.toml:\n").expect("an example");
         let (example, _) = example.split_once("  bentpipe gateway flows").expect("its end");

@@ -1,7 +1,7 @@
 //! What `bentpipe gateway why` asks, as a line of text.
 
+use crate::control::Connection;
 use bentpipe_gateway::Side;
-use bentpipe_net::control::Connection;
 use std::net::{IpAddr, SocketAddr};
 
 /// What is asked about.

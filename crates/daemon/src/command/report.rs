@@ -1,9 +1,9 @@
 //! What the gateway has done: told at its end, and to whoever asks before.
 
 use super::flows::span;
+use crate::control::Totals;
 use bentpipe_core::units::Rate;
 use bentpipe_gateway::{LinkView, Reason, Release, Side, Summary, TakenFor, Traffic};
-use bentpipe_net::control::Totals;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 

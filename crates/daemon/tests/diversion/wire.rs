@@ -3,9 +3,9 @@
 
 use crate::network::Network;
 use crate::router::{failures, router};
+use bentpipe_daemon::bump::{self, BumpConfig, BumpError, PATIENCE};
 use bentpipe_linux::bpf::{Attachment, BpfError};
 use bentpipe_linux::tun::{MAX_READ, Offload};
-use bentpipe_net::bump::{self, BumpConfig, BumpError, PATIENCE};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;

@@ -9,8 +9,8 @@ pub(super) use facts::facts;
 
 use super::inquiry::Inquiry;
 use super::{Error, answers, reasons};
+use crate::control::Connection;
 use bentpipe_gateway::{Reason, Side};
-use bentpipe_net::control::Connection;
 use directions::Directions;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ impl Hindrance {
         Hindrance {
             name: reason.name().to_owned(),
             cause: reasons::cause(reason).to_owned(),
-            remedy: reasons::remedy(reason).map(str::to_owned),
+            remedy: reasons::remedy(reason),
         }
     }
 
@@ -243,7 +243,7 @@ fn of_prospect(facts: &Value) -> Option<Hindrance> {
         Some(does) => Hindrance {
             name: reason.name().to_owned(),
             cause: format!("rule {} of [policy] {does} it", prospect["rule"]),
-            remedy: reasons::remedy(Reason::Policy).map(str::to_owned),
+            remedy: reasons::remedy(Reason::Policy),
         },
         None => Hindrance::of(reason),
     })

@@ -21,7 +21,13 @@ use answers::Topic;
 use condition::Condition;
 use reload::LastReload;
 
+use crate::bump::{self, BumpConfig, BumpError, Monitor};
+use crate::control::Turn;
+use crate::gateway::LiveGateway;
+use crate::invocation;
 use crate::outputs::Outputs;
+use crate::records::{RecordFile, RecordFileError};
+use crate::watchdog::{self, WatchError, Watchdog};
 use bentpipe_linux::bpf::Attachment;
 use bentpipe_linux::instance::{Instance, InstanceError};
 use bentpipe_linux::interface::{InterfaceError, check_forwarding, min_mtu};
@@ -32,11 +38,6 @@ use bentpipe_linux::serve::{ClientError, ServeError};
 use bentpipe_linux::signals::{self, Signals};
 use bentpipe_linux::surroundings::{Side, Surroundings};
 use bentpipe_linux::tun::Offload;
-use bentpipe_net::bump::{self, BumpConfig, BumpError, Monitor};
-use bentpipe_net::control::Turn;
-use bentpipe_net::gateway::LiveGateway;
-use bentpipe_net::records::{RecordFile, RecordFileError};
-use bentpipe_net::watchdog::{self, WatchError, Watchdog};
 use bentpipe_scenario::gateway::Interface;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -127,7 +128,7 @@ Example:
 
   bentpipe gateway flows    # in the same network namespace, as root
 ")]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// The configuration (TOML)
     #[arg(long, value_name = "FILE", required = true)]
     config: Option<PathBuf>,
@@ -220,7 +221,7 @@ const SERVICE: &str = "bentpipe gateway";
 
 /// Why `bentpipe gateway` failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// The configuration.
     #[error(transparent)]
     Config(#[from] config::ConfigError),
@@ -270,7 +271,7 @@ const TUNS: [&str; 2] = ["bp-lan", "bp-sat"];
 const OTHERS: usize = 65_536;
 
 /// Runs a gateway, or asks the one that runs.
-pub(crate) fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
+pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
     let (topic, json) = match (&arguments.asked, &arguments.config) {
         (Some(Asked::Flows { forwarded: false, json }), _) => (Topic::Flows, *json),
         (Some(Asked::Flows { forwarded: true, json }), _) => (Topic::Unsplit, *json),
@@ -338,13 +339,13 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let (drain, client, last) = (file.drain, gateway.control_client(), condition.reload);
     gateway.reloaded_by(reload::begin(path.to_owned(), file, client, last)?);
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["gateway", "watchdog"]);
+    command.args(invocation::leading()).arg("watchdog");
     gateway.watched_by(Watchdog::start(command, table.vouching())?);
     let (monitor, repairs) = Monitor::start(wire, surroundings, taking.clone())?;
     gateway.repaired_by(repairs);
     diversion::log(&taking);
     gateway.begin();
-    outputs.print("bentpipe gateway: ready\n")?;
+    outputs.print(&format!("{}: ready\n", invocation::command()))?;
     let result = panics::ends_with(|| gateway.run(&signals, drain));
     // Before anything that may take its time: nothing is taken any more, and what was goes on.
     if table.vouching().retract().is_ok() {

@@ -1,7 +1,7 @@
 //! What is asked for, as a line of text.
 
+use crate::tap::Chooses;
 use bentpipe_capture::Filter;
-use bentpipe_net::tap::Chooses;
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,9 +1,11 @@
 //! Standard error and standard output of a program that carries packets: it waits for neither.
 
+use crate::invocation;
 use bentpipe_linux::output::{Lost, Output};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
@@ -13,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether standard error may hold the program up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
+pub enum Patience {
     /// It may: a program that ends with its work is to say all that it has to say.
     Waits,
     /// It may not: others wait for the program.
@@ -21,14 +23,34 @@ pub(crate) enum Patience {
 }
 
 /// Both descriptors. Dropping it waits a second at most for what has not been written.
-pub(crate) struct Outputs {
+pub struct Outputs {
     log: Option<Output>,
     stdout: Option<Output>,
 }
 
 impl Outputs {
-    /// Standard error, as the log and messages want it.
-    pub(crate) fn new(patience: Patience) -> io::Result<Outputs> {
+    /// Standard error as the log and messages want it, and the log has begun.
+    ///
+    /// # Errors
+    /// The exit code with which the program is to end, as it could say nothing: that is said.
+    pub fn begin(patience: Patience) -> Result<Outputs, ExitCode> {
+        let outputs = Outputs::new(patience).map_err(|error| {
+            eprintln!("bentpipe: cannot write to standard error: {error}");
+            ExitCode::FAILURE
+        })?;
+        outputs.log();
+        Ok(outputs)
+    }
+
+    /// The program's exit code; an error is said in a line.
+    pub fn end(&self, result: Result<ExitCode, Box<dyn std::error::Error>>) -> ExitCode {
+        result.unwrap_or_else(|error| {
+            self.say(&format!("{}: {error}\n", invocation::program()));
+            ExitCode::FAILURE
+        })
+    }
+
+    fn new(patience: Patience) -> io::Result<Outputs> {
         let log = match patience {
             Patience::Waits => None,
             Patience::WaitsForNobody => Some(Output::to(duplicate(&io::stderr())?, Some(notice))?),
@@ -37,7 +59,7 @@ impl Outputs {
     }
 
     /// Begins to log, of what RUST_LOG chooses.
-    pub(crate) fn log(&self) {
+    fn log(&self) {
         // A bar of height 0 in a figure is no reason to warn.
         let usual = "info,usvg=error,tiny_skia=error";
         let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or(usual.into());
@@ -58,13 +80,16 @@ impl Outputs {
     }
 
     /// Says something on standard error that is not for the log.
-    pub(crate) fn say(&self, text: &str) {
+    fn say(&self, text: &str) {
         // There is nobody else to be told.
         let _ = self.writer().make_writer().write_all(text.as_bytes());
     }
 
     /// Writes to standard output. The log has it if that does not work.
-    pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Standard output cannot be had.
+    pub fn print(&mut self, text: &str) -> io::Result<()> {
         if self.stdout.is_none() {
             self.stdout = Some(Output::to(duplicate(&io::stdout())?, None)?);
         }
@@ -73,7 +98,7 @@ impl Outputs {
     }
 
     /// What of the log was lost so far, for whom asks later, too.
-    pub(crate) fn lost(&self) -> impl Fn() -> Lost + Send + Clone + 'static {
+    pub fn lost(&self) -> impl Fn() -> Lost + Send + Clone + 'static {
         let log = self.log.clone();
         move || log.as_ref().map(Output::lost).unwrap_or_default()
     }

@@ -1,8 +1,9 @@
 //! `bentpipe gateway enable` and `disable`: a gateway that observes splits, for good or on trial, and back.
 
 use super::{Error, answers};
-use bentpipe_net::bump::TakingState;
-use bentpipe_net::control::{ControlClient, Turn, Turned};
+use crate::bump::TakingState;
+use crate::control::{ControlClient, Turn, Turned};
+use crate::invocation;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -70,8 +71,9 @@ pub(super) fn answer(client: &ControlClient, taking: &TakingState, turn: Turn) -
         (Turned::Done, Turn::Split(Some(trial))) => (
             true,
             format!(
-                "connections that begin now are split for {}; then no longer, unless you run: bentpipe gateway enable",
-                super::flows::span(trial)
+                "connections that begin now are split for {}; then no longer, unless you run: {} enable",
+                super::flows::span(trial),
+                invocation::command()
             ),
         ),
         (Turned::Done, Turn::Observe) => {
@@ -82,7 +84,9 @@ pub(super) fn answer(client: &ControlClient, taking: &TakingState, turn: Turn) -
         tracing::info!("{said}");
     }
     if done && turn != Turn::Observe && taking.is_asleep() {
-        said += "\nbut nothing is as long as something is in the way: bentpipe gateway check";
+        said += "\nbut nothing is as long as something is in the way: ";
+        said += invocation::command();
+        said += " check";
     }
     Some(json!({ "done": done, "said": said }).to_string())
 }
@@ -91,7 +95,7 @@ pub(super) fn answer(client: &ControlClient, taking: &TakingState, turn: Turn) -
 pub(super) fn words(trial_left: Option<Duration>) -> String {
     trial_left.map_or_else(String::new, |left| {
         let left = super::flows::span(left);
-        format!("splitting on trial for {left} more; to go on: bentpipe gateway enable\n")
+        format!("splitting on trial for {left} more; to go on: {} enable\n", invocation::command())
     })
 }
 

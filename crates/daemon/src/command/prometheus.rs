@@ -4,8 +4,8 @@
 //! Single flows are no metrics: each would be a time series of its own, thousands a minute.
 
 use super::condition::Condition;
+use crate::control::Totals;
 use bentpipe_gateway::{Reason, Release, Side};
-use bentpipe_net::control::Totals;
 use std::fmt::{Display, Write};
 
 const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
@@ -145,8 +145,8 @@ mod tests {
     use super::super::reload::LastReload;
     use super::super::report::tests::totals;
     use super::*;
+    use crate::bump::TakingState;
     use bentpipe_linux::output::Lost;
-    use bentpipe_net::bump::TakingState;
     use std::collections::BTreeSet;
     use std::sync::Arc;
 

@@ -4,8 +4,8 @@
 //! is taken as a whole or not at all, so that a gateway is always as one file says.
 
 use super::config;
+use crate::control::{ControlClient, Reconfiguration};
 use bentpipe_linux::privileges;
-use bentpipe_net::control::{ControlClient, Reconfiguration};
 use bentpipe_scenario::gateway::GatewayFile;
 use serde_json::{Value, json};
 use std::io;

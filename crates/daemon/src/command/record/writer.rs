@@ -2,12 +2,12 @@
 
 use super::frames;
 use super::order::{Format, Order};
+use crate::control::ControlClient;
+use crate::tap::{Item, Outlet, Payloads, Seen, TapConfig};
 use bentpipe_capture::pcapng::{self, Interface, Packet, Way};
 use bentpipe_core::time::Instant as Moment;
 use bentpipe_gateway::Side;
 use bentpipe_linux::serve::stream;
-use bentpipe_net::control::ControlClient;
-use bentpipe_net::tap::{Item, Outlet, Payloads, Seen, TapConfig};
 use bentpipe_record::{Direction, Endpoint, Recorder, Segment, qlog};
 use serde_json::json;
 use std::io::{self, Read, Write};

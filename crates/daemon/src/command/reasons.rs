@@ -1,5 +1,6 @@
 //! Why connections are not split, for people.
 
+use crate::invocation;
 use bentpipe_gateway::Reason;
 
 /// The cause, as the rest of a sentence that begins with "not split: ".
@@ -33,23 +34,25 @@ pub(super) fn cause(reason: Reason) -> &'static str {
 }
 
 /// What to do about it, if anything is to be done on this host.
-pub(super) fn remedy(reason: Reason) -> Option<&'static str> {
-    Some(match reason {
+pub(super) fn remedy(reason: Reason) -> Option<String> {
+    let command = invocation::command();
+    let remedy = match reason {
         Reason::UnknownFlow => "connections that begin now are split",
         Reason::NoRoom => "raise `flows` or `memory` in [limits]",
         Reason::HalfOpen => "raise `half-open` in [limits], unless it is a flood of SYNs",
         Reason::ClientLimit => "raise `flows-per-client` in [limits]",
         Reason::Policy => "change [policy], and send SIGHUP",
         Reason::Observed => {
-            "run `bentpipe gateway enable --try 5min`, or set `observe = false` in [policy]"
+            &format!("run `{command} enable --try 5min`, or set `observe = false` in [policy]")
         }
         Reason::Short => "set `adopt-after = \"0B\"` in [splitting], and restart",
-        Reason::Unanswered => {
-            "its server may be down, or its answers take another path (`bentpipe gateway why CLIENT SERVER PORT`)"
-        }
-        Reason::OneWay | Reason::Route | Reason::Unfinished => {
-            "look whether both directions go through this host (`bentpipe gateway why CLIENT SERVER PORT`)"
-        }
+        Reason::Unanswered => &format!(
+            "its server may be down, or its answers take another path (`{command} why CLIENT SERVER PORT`)"
+        ),
+        Reason::OneWay | Reason::Route | Reason::Unfinished => &format!(
+            "look whether both directions go through this host (`{command} why CLIENT SERVER PORT`)"
+        ),
         _ => return None,
-    })
+    };
+    Some(remedy.to_owned())
 }

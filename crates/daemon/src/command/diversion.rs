@@ -1,8 +1,9 @@
 //! Whether anything is taken off the wire, and what is in the way: told at the gateway's start, and to those
 //! who ask.
 
+use crate::bump::TakingState;
+use crate::invocation;
 use bentpipe_linux::surroundings::Finding;
-use bentpipe_net::bump::TakingState;
 use serde_json::{Value, json};
 
 /// Says when the gateway starts that nothing is split, if that is so.
@@ -19,9 +20,10 @@ pub(super) fn log(state: &TakingState) {
 pub(super) fn lines(state: &TakingState, observes: bool) -> String {
     let head = match (state.is_asleep(), observes) {
         (true, _) => "NOTHING IS SPLIT: the kernel forwards, as something is in the way\n",
-        (false, true) => {
-            "NOTHING IS SPLIT, as the gateway only observes; to try it for five minutes: bentpipe gateway enable --try 5min\n"
-        }
+        (false, true) => &format!(
+            "NOTHING IS SPLIT, as the gateway only observes; to try it for five minutes: {} enable --try 5min\n",
+            invocation::command()
+        ),
         (false, false) => "",
     };
     let findings = state.findings();

@@ -1,19 +1,19 @@
 //! What a running gateway knows of a connection, as JSON: its flows, what it did not split lately, and what its policy and its
 //! limits would make of it now.
 
-use crate::gateway::condition::Condition;
-use crate::gateway::inquiry::Inquiry;
-use crate::gateway::{diversion, flows};
+use crate::command::condition::Condition;
+use crate::command::inquiry::Inquiry;
+use crate::command::{diversion, flows};
+use crate::control::{AskError, Connection, ControlClient, Question};
 use bentpipe_gateway::Prospect;
 use bentpipe_linux::surroundings::Surroundings;
-use bentpipe_net::control::{AskError, Connection, ControlClient, Question};
 use serde_json::{Value, json};
 
 /// The facts, `null` where a number is nobody's.
 ///
 /// # Errors
 /// Where the loop does not answer.
-pub(in crate::gateway) fn facts(
+pub(in crate::command) fn facts(
     client: &ControlClient,
     condition: &Condition,
     surroundings: &Surroundings,

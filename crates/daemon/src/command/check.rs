@@ -3,11 +3,11 @@
 
 use super::answers::Topic;
 use super::{Error, answers, config, names, reasons, surroundings_of};
+use crate::bump::{self, TakingState};
 use bentpipe_gateway::Reason;
 use bentpipe_linux::interface::{InterfaceError, check_forwarding};
 use bentpipe_linux::surroundings::Finding;
 use bentpipe_linux::tun;
-use bentpipe_net::bump::{self, TakingState};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ pub(super) fn of_running(taking: &TakingState, observes: bool) -> String {
     let mut problems: Vec<Problem> = taking.findings().into_iter().map(Problem::from).collect();
     if observes {
         let cause = reasons::cause(Reason::Observed).to_owned();
-        let remedy = reasons::remedy(Reason::Observed).map(str::to_owned);
+        let remedy = reasons::remedy(Reason::Observed);
         let line = format!("{cause}; {}", remedy.as_deref().unwrap_or_default());
         problems.push(Problem { name: "observes", effect: Effect::Sleeps, cause, remedy, line });
     }

@@ -1,9 +1,9 @@
 //! By which interfaces a connection's packets go through this host, in both directions.
 
 use super::{Hindrance, Verdict};
+use crate::control::Connection;
+use crate::routes::{Route, RouteQuery, Routes, Unrouted};
 use bentpipe_gateway::Side;
-use bentpipe_net::control::Connection;
-use bentpipe_net::routes::{Route, RouteQuery, Routes, Unrouted};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::IpAddr;

@@ -1,0 +1,16 @@
+//! The gateway on real packets: its loop, how packets are taken and given back, its watchdog, what it tells who asks, what it
+//! records, what it leaves to the next one; and the command line of all that.
+#![forbid(unsafe_code)]
+
+pub mod bump;
+pub mod command;
+pub mod control;
+mod events;
+pub mod gateway;
+pub mod invocation;
+mod origin;
+pub mod outputs;
+pub mod records;
+pub mod routes;
+pub mod tap;
+pub mod watchdog;
