@@ -86,7 +86,7 @@ try() { # PATCH
     [ "$run" = passed ] || verdict='timed out' detail="the fault tests, after $limit s"
     local crates=(gateway) crate
     ! grep -q '^+++ b/crates/core/' "$1" || crates+=(core)
-    ! grep -q '^+++ b/crates/net/' "$1" || crates+=(net)
+    ! grep -q '^+++ b/crates/testbed/' "$1" || crates+=(net)
     for crate in "${crates[@]}"; do
         if ! build "$crate" --lib; then
             verdict=broken detail="the $crate's tests do not compile"

@@ -5,6 +5,7 @@
 //! [`pcapng`] writes captures of our own. [`xpl`] writes that as a graph for xplot.org.
 //!
 //! Captures come from anywhere. No file makes this crate panic, and memory is bounded by the file's length.
+#![forbid(unsafe_code)]
 
 mod analysis;
 mod class;

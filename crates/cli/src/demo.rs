@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use bentpipe_core::units::Rate;
 use bentpipe_linux::netns::teardown;
-use bentpipe_net::testbed::{SatelliteLink, TestbedError};
+use bentpipe_testbed::five_hosts::{SatelliteLink, TestbedError};
 
 use lossy::Lossy;
 use measure::MeasureError;

@@ -1,4 +1,5 @@
 //! bentpipe: TCP made fast over satellites. One file for each subcommand.
+#![forbid(unsafe_code)]
 
 mod bench;
 mod demo;

@@ -5,6 +5,7 @@
 //! [`qlog`] writes in the format that `docs/qlog-tcp.md` specifies.
 //!
 //! Nothing of this is part of the TCP: a connection that nobody watches costs nothing more.
+#![forbid(unsafe_code)]
 
 pub mod event;
 pub mod qlog;

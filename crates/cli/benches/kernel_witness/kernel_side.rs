@@ -2,7 +2,7 @@
 
 use super::outcome::Sample;
 use super::{Case, FILE};
-use bentpipe_net::testbed::{Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fs;
 use std::io::{Read, Write};

@@ -26,7 +26,7 @@ mod samples;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_linux::netns::teardown;
-use bentpipe_net::testbed::SatelliteLink;
+use bentpipe_testbed::five_hosts::SatelliteLink;
 use outcome::{Outcome, Sample};
 use samples::Kept;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use bentpipe_net::testbed::SatelliteLink;
+use bentpipe_testbed::five_hosts::SatelliteLink;
 
 use super::lossy::Variant;
 use super::report::{Report, describe, size};

@@ -4,7 +4,7 @@ mod live;
 mod simulated;
 
 use bentpipe_core::units::{Bytes, Probability};
-use bentpipe_net::testbed::SatelliteLink;
+use bentpipe_testbed::five_hosts::SatelliteLink;
 use serde::Serialize;
 use std::fmt::Write as _;
 

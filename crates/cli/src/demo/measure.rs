@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use bentpipe_core::units::Bytes;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::web::{WebServer, curl};
-use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError};
+use bentpipe_testbed::five_hosts::web::{WebServer, curl};
+use bentpipe_testbed::five_hosts::{SatelliteLink, Testbed, TestbedConfig, TestbedError};
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use bentpipe_core::units::Bytes;
-use bentpipe_net::testbed::SatelliteLink;
+use bentpipe_testbed::five_hosts::SatelliteLink;
 use serde::Serialize;
 
 use super::lossy::Lossy;

@@ -8,8 +8,8 @@ use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{Config, Gateway};
-use bentpipe_net::testbed::SatelliteLink;
 use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, Start, World};
+use bentpipe_testbed::five_hosts::SatelliteLink;
 use std::net::IpAddr;
 
 /// A simulated download that takes longer has failed.

@@ -1,9 +1,9 @@
 //! The `gateway.toml` of each gateway of a scenario.
 
 use super::Error;
-use bentpipe_net::network::Layout;
 use bentpipe_scenario::gateway::GatewayFile;
 use bentpipe_scenario::{Experiment, NodeKind, Point};
+use bentpipe_testbed::network::Layout;
 use toml::{Table, Value};
 
 /// The keys of a scenario's gateway that are not the file's.

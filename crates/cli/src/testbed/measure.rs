@@ -7,10 +7,10 @@ use crate::sim::table;
 use bentpipe_lab::{
     Event, Executed, Failure, Folder, Job, Key, LabError, PointEnd, RunRecord, Store,
 };
-use bentpipe_net::flows::PlayError;
-use bentpipe_net::network::{Network, Stacks};
 use bentpipe_scenario::repeat::Decision;
 use bentpipe_scenario::{Change, Experiment, Repeat};
+use bentpipe_testbed::flows::PlayError;
+use bentpipe_testbed::network::{Network, Stacks};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io::{self, Write};

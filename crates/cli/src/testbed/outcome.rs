@@ -5,14 +5,14 @@ use bentpipe_core::time::Instant;
 use bentpipe_gateway::Reason;
 use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Cell, RunRecord};
-use bentpipe_net::flows::{Counts, FlowResult, Played};
-use bentpipe_net::network::LinkReport;
 use bentpipe_scenario::{NodeIndex, Scenario};
 use bentpipe_sim::Outcome;
 use bentpipe_sim::record::{
     Completions, FlowId, FlowRow, GroupRow, LinkRow, RunRow, Tally, Transfer, TransferRow,
     fairness, goodput, most_goodputs,
 };
+use bentpipe_testbed::flows::{Counts, FlowResult, Played};
+use bentpipe_testbed::network::LinkReport;
 use serde_json::Value;
 
 /// Columns of flows and runs that nobody can fill: the kernel does not count these.

@@ -1,9 +1,11 @@
 //! What a scenario comes to on real stacks: checked for every point of its sweep.
 
 use super::{Error, gateways};
-use bentpipe_net::flows::Browser;
-use bentpipe_net::network::{Folder, Layout, Refusal, Stack, Stacks, refusals, stack, unrecorded};
 use bentpipe_scenario::{Change, Experiment, Point};
+use bentpipe_testbed::flows::Browser;
+use bentpipe_testbed::network::{
+    Folder, Layout, Refusal, Stack, Stacks, refusals, stack, unrecorded,
+};
 
 /// More refusals than this are only counted.
 const SHOWN: usize = 4;

@@ -1,7 +1,7 @@
 //! `bentpipe testbed status`.
 
 use super::{Error, named};
-use bentpipe_net::network::{self, Folder, NetworkError, State};
+use bentpipe_testbed::network::{self, Folder, NetworkError, State};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write};

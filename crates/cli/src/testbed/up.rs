@@ -3,8 +3,8 @@
 use super::{Error, INTERRUPTED, name_of, plan};
 use crate::sim;
 use bentpipe_lab::Source;
-use bentpipe_net::network::{self, Folder, Network, NetworkError, Request, Stacks};
 use bentpipe_scenario::Change;
+use bentpipe_testbed::network::{self, Folder, Network, NetworkError, Request, Stacks};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
-use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Testbed, TestbedConfig};
 use etherparse::PacketBuilder;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

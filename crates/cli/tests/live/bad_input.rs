@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 
 use crate::life::{await_unchanged, state};
 use crate::stage::{BENTPIPE, build, gateways_wanted};

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 
 use crate::life::exchange;
 use crate::observation::ask;

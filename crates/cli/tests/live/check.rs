@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use bentpipe_net::testbed::{Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 use serde_json::Value;
 
 use crate::stage::{BENTPIPE, build, gateways_wanted};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::pair::{pairs, part, talk};

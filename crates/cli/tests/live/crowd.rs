@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Testbed, TestbedConfig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;
 

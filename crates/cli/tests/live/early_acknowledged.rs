@@ -6,7 +6,7 @@ use std::thread;
 
 use bentpipe_core::units::Probability;
 use bentpipe_linux::netns::Namespace;
-use bentpipe_net::testbed::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;

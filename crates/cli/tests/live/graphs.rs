@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::Testbed;
+use bentpipe_testbed::five_hosts::Testbed;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

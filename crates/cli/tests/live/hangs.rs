@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 
 use crate::life::{await_unchanged, exchange, state};

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use bentpipe_net::testbed::{Testbed, TestbedConfig, Told};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig, Told};
 
 use crate::captured::{Captures, Segment, Stream};
 use crate::stage::{Ends, FAMILIES, build, gateways_wanted, geo_link, start_gateways};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{BOTH, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

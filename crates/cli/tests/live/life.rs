@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
-use bentpipe_net::testbed::{BOTH, Firewall, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Firewall, Place, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};

@@ -15,7 +15,7 @@ use bentpipe_emulator::emulator::{Emulator, Exit};
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::{Offload, Tun};
-use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Testbed, TestbedConfig};
 use socket2::{Protocol, Socket, Type};
 
 use crate::life::exchange;

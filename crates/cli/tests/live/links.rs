@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;

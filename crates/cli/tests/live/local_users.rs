@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::bad_input::as_nobody;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;

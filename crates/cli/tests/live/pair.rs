@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::testbed::Testbed;
+use bentpipe_testbed::five_hosts::Testbed;
 use socket2::{SockRef, Socket};
 
 use crate::stage::{Ends, FAMILIES};

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 
-use bentpipe_net::testbed::{BOTH, Firewall, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Firewall, Place, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};

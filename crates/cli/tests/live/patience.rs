@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Testbed, TestbedConfig};
 use socket2::Socket;
 
 use crate::observation::ask;

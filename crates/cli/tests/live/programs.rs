@@ -11,8 +11,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::web::WebServer;
-use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::web::WebServer;
+use bentpipe_testbed::five_hosts::{BOTH, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};

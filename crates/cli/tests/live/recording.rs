@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use bentpipe_core::units::Probability;
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;

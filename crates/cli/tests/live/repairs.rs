@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::join_by_veth;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::life::{await_unchanged, exchange, state};

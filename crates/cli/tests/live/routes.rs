@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::join_by_veth;
-use bentpipe_net::testbed::{BOTH, SatelliteLink, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, SatelliteLink, Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 use nix::libc;
 use nix::sys::signal::Signal;
 use serde_json::Value;

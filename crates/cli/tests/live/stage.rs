@@ -15,7 +15,7 @@ use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_linux::netns::teardown::unique_name;
 use bentpipe_linux::tun::{Offload, Tun};
-use bentpipe_net::testbed::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
 use libtest_mimic::Failed;
 use socket2::{Domain, Protocol, Socket, Type};
 

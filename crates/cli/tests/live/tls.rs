@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{BOTH, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{Family, build, fast_link, gateways_wanted, start_gateways};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 
-use bentpipe_net::testbed::web::{WebServer, curl};
+use bentpipe_testbed::five_hosts::web::{WebServer, curl};
 
 use crate::Case;
 use crate::stage::{Ends, Family};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::join_by_veth;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Testbed, TestbedConfig, Told};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig, Told};
 
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, build, gateway_by, gateways_wanted, narrow_link};

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{BOTH, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Place, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::life::exchange;

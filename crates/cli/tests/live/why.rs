@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::{Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 use serde_json::{Value, json};
 
 use crate::life::exchange;

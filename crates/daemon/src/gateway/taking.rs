@@ -3,6 +3,7 @@
 use super::LiveGateway;
 use super::returns::Witness;
 use crate::bump::ends::Ends;
+use crate::bump::repairs::Repairs;
 use crate::bump::{PATIENCE, Table};
 use crate::origin::Origins;
 use bentpipe_core::time::{Duration, Instant};
@@ -117,7 +118,7 @@ impl Taking {
 impl LiveGateway {
     /// Vouches for what is taken when it is time, and looks what has gone by.
     pub(super) fn vouch(&mut self, now: Instant) {
-        let asleep = self.repairs.as_ref().is_some_and(|repairs| repairs.is_asleep());
+        let asleep = self.repairs.as_ref().is_some_and(Repairs::is_asleep);
         let Some(taking) = self.taking.as_mut().filter(|taking| taking.next <= now) else {
             return;
         };

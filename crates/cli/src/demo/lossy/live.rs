@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_linux::netns::NetnsError;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_net::testbed::web::{WebServer, curl};
-use bentpipe_net::testbed::{SatelliteLink, Testbed, TestbedConfig, TestbedError, Told};
+use bentpipe_testbed::five_hosts::web::{WebServer, curl};
+use bentpipe_testbed::five_hosts::{SatelliteLink, Testbed, TestbedConfig, TestbedError, Told};
 
 use super::super::measure::{MeasureError, TICK, content};
 use super::super::progress::DemoProgress;

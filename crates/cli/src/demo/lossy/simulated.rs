@@ -3,7 +3,7 @@
 use super::super::simulated::{Ends, download};
 use super::{BYTES, Transfer, Variant, loss};
 use bentpipe_core::tcp::connection::ConnectionConfig;
-use bentpipe_net::testbed::SatelliteLink;
+use bentpipe_testbed::five_hosts::SatelliteLink;
 
 /// Downloads the file over `link` with losses.
 pub(in super::super) fn all(link: &SatelliteLink) -> Vec<Transfer> {

@@ -3,8 +3,8 @@
 //! Short ones are hardly more than their testbeds' setting up and taking down.
 
 use bentpipe_lab::tables::Table;
-use bentpipe_net::flows::Browser;
 use bentpipe_papers::run::PointRuns;
+use bentpipe_testbed::flows::Browser;
 
 /// Of each processor so much may be in use. With 16 runs of transfers of 100 KB at a time all of two processors were, and
 /// throughputs differed by up to 65 % from what three at a time gave.

@@ -12,12 +12,12 @@ mod told;
 
 use super::{Arguments, Error, INTERRUPTED, commit};
 use crate::testbed::plan::{self, LivePoint};
-use bentpipe_net::flows::Browser;
-use bentpipe_net::network::Stacks;
 use bentpipe_papers::catalogue::{Catalogue, Figure, Live};
 use bentpipe_papers::live::{self, Beside, Kept, KeptPoint, Machine};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::live_claims;
+use bentpipe_testbed::flows::Browser;
+use bentpipe_testbed::network::Stacks;
 use jobs::{All, Job};
 use kept::Results;
 use load::Load;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt as _, SeedableRng as _};

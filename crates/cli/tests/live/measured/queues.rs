@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_core::time;
-use bentpipe_net::testbed::Testbed;
 use bentpipe_scenario::{Experiment, LinkIndex, LiveLink};
+use bentpipe_testbed::five_hosts::Testbed;
 use serde_json::Value;
 
 use super::in_some_try;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::testbed::TestbedConfig;
+use bentpipe_testbed::five_hosts::TestbedConfig;
 
 use super::{in_some_try, timed};
 use crate::stage::{Ends, FAMILIES, build, gateways_wanted, geo_link, start_gateways};

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_net::testbed::{BOTH, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{build, gateways_wanted, geo_link, start_gateways};

@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use bentpipe_linux::netns::process::Process;
 use bentpipe_linux::netns::teardown::unique_name;
 use bentpipe_linux::netns::{Namespace, join_by_veth};
-use bentpipe_net::testbed::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 
 use super::setups::{Place as In, Setup};
 use crate::stage::{BENTPIPE, Family, build, fast_link, gateway_by};

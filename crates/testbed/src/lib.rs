@@ -1,0 +1,7 @@
+//! A scenario on real stacks: its network as namespaces, its flows on Linux's sockets, its gateways and links as processes, and
+//! what is measured of all that.
+#![forbid(unsafe_code)]
+
+pub mod five_hosts;
+pub mod flows;
+pub mod network;
