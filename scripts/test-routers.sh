@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 echo "test-routers: building"
+cargo build --quiet -p bentpipe-daemon
 cargo test --quiet -p bentpipe --test live --no-run
 binary=$(cargo test --quiet -p bentpipe --test live --no-run --message-format=json |
     sed -n 's/.*"executable":"\([^"]*\/live-[^"]*\)".*/\1/p' | tail -n 1)

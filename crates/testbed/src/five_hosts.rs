@@ -17,6 +17,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use bentpipe_core::units::Probability;
@@ -79,6 +80,29 @@ pub enum Told {
     Nothing,
 }
 
+/// The programs that run in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// `bentpipe`.
+    pub bentpipe: PathBuf,
+    /// `bentpipe-gateway`; without it gateways are `bentpipe gateway`.
+    pub gateway: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The gateway's command in `namespace`, and how it calls itself.
+    fn gateway(&self, namespace: &Namespace) -> (Command, &'static str) {
+        match &self.gateway {
+            Some(program) => (namespace.command(program), "bentpipe-gateway"),
+            None => {
+                let mut command = namespace.command(&self.bentpipe);
+                command.arg("gateway");
+                (command, "bentpipe gateway")
+            }
+        }
+    }
+}
+
 /// What to build.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TestbedConfig {
@@ -127,7 +151,7 @@ pub struct Testbed {
     /// The server's host.
     pub h2: Namespace,
     files: RunDirectory,
-    binary: PathBuf,
+    programs: Programs,
     plan: TestbedConfig,
 }
 
@@ -143,12 +167,11 @@ impl Testbed {
     /// H2's address in IPv6.
     pub const H2_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0x91, 0, 4, 0, 0, 0, 2));
 
-    /// Builds the five hosts, and starts the emulator if the plan has a link. `binary` is the
-    /// `bentpipe` to run. Gateways are started by [`Testbed::start_gateway`].
+    /// Builds the five hosts, and starts the emulator if the plan has a link. Gateways are started by [`Testbed::start_gateway`].
     ///
     /// # Errors
     /// [`TestbedError`], having removed what had been made.
-    pub fn build(binary: &Path, plan: TestbedConfig) -> Result<Testbed, TestbedError> {
+    pub fn build(programs: Programs, plan: TestbedConfig) -> Result<Testbed, TestbedError> {
         let name = unique_name();
         let files = RunDirectory::create(&name)?;
         let host = |host: &str| Namespace::create(&format!("{name}-{host}"));
@@ -161,7 +184,7 @@ impl Testbed {
             g2: host("g2")?,
             h2: host("h2")?,
             files,
-            binary: binary.to_owned(),
+            programs,
             plan,
         };
         testbed.lay_network()?;
@@ -210,10 +233,10 @@ impl Testbed {
         let (name, namespace) = self.gateway_at(place);
         let path = self.files().join(format!("{name}.toml"));
         fs::write(&path, config)?;
-        let mut command = namespace.command(&self.binary);
-        command.arg("gateway").arg("--config").arg(&path);
-        let mut gateway = Process::start(&format!("bentpipe gateway in {name}"), &mut command)?;
-        gateway.wait_for_line("bentpipe gateway: ready", READY_WITHIN)?;
+        let (mut command, program) = self.programs.gateway(namespace);
+        command.arg("--config").arg(&path);
+        let mut gateway = Process::start(&format!("{program} in {name}"), &mut command)?;
+        gateway.wait_for_line(&format!("{program}: ready"), READY_WITHIN)?;
         Ok(gateway)
     }
 
@@ -358,7 +381,7 @@ impl Testbed {
     }
 
     fn start_emulator(&self, link: SatelliteLink) -> Result<Process, NetnsError> {
-        let mut command = self.sat.command(&self.binary);
+        let mut command = self.sat.command(&self.programs.bentpipe);
         command.args(["link", "--between", "ground1,ground2"]);
         command.args(["--rate", &link.rate.to_string()]);
         command.args(["--delay", &format!("{}us", link.delay.as_micros())]);

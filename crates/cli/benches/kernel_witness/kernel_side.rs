@@ -2,12 +2,11 @@
 
 use super::outcome::Sample;
 use super::{Case, FILE};
-use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{Programs, Testbed, TestbedConfig};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A transfer that stands still for so long has failed.
@@ -43,7 +42,8 @@ impl Drop for HystartOff {
 pub(crate) fn transfer(case: Case, run: u64) -> Sample {
     let plan =
         TestbedConfig { link: Some(case.link()), seed: 1 + 2 * run, ..TestbedConfig::default() };
-    let testbed = Testbed::build(Path::new(env!("CARGO_BIN_EXE_bentpipe")), plan).expect("testbed");
+    let programs = Programs { bentpipe: env!("CARGO_BIN_EXE_bentpipe").into(), gateway: None };
+    let testbed = Testbed::build(programs, plan).expect("testbed");
     let address = SocketAddr::new(Testbed::H2_V4, PORT);
     let listener =
         testbed.h2.run(|| TcpListener::bind(address).expect("listen")).expect("namespace");

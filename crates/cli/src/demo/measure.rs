@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_testbed::five_hosts::web::{WebServer, curl};
-use bentpipe_testbed::five_hosts::{SatelliteLink, Testbed, TestbedConfig, TestbedError};
+use bentpipe_testbed::five_hosts::{Programs, SatelliteLink, Testbed, TestbedConfig, TestbedError};
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
@@ -59,7 +59,7 @@ pub(crate) fn all(
 ) -> Result<Vec<Row>, MeasureError> {
     let binary = std::env::current_exe()?;
     let plan = TestbedConfig { link: Some(*link), ..TestbedConfig::default() };
-    let mut testbed = Testbed::build(&binary, plan)?;
+    let mut testbed = Testbed::build(Programs { bentpipe: binary, gateway: None }, plan)?;
     let site = testbed.files().join("site");
     fs::create_dir(&site)?;
     let hashes: Vec<_> =

@@ -1,17 +1,18 @@
 //! What cannot work is said in one clear line, with a non-zero exit code, and leaves nothing
 //! half set up.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::chown;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 
 use crate::life::{await_unchanged, state};
-use crate::stage::{BENTPIPE, build, gateways_wanted};
+use crate::stage::{BENTPIPE, GATEWAY, build, gateways_wanted};
 use crate::toolbox::PATIENCE;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -78,37 +79,40 @@ fn bare() -> Testbed {
 fn configured(testbed: &Testbed, config: &str) -> Command {
     let path = testbed.files().join("gateway.toml");
     fs::write(&path, config).expect("configuration");
-    let mut command = testbed.g1.command(BENTPIPE);
-    command.arg("gateway").arg("--config").arg(path);
+    let mut command = testbed.g1.command(GATEWAY);
+    command.arg("--config").arg(path);
     command
 }
 
 const GOOD: &str = "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n";
 
 /// The command as a user without rights would run it.
-pub(crate) fn as_nobody(namespace: &Namespace) -> Command {
+pub(crate) fn as_nobody(namespace: &Namespace, program: &'static str) -> Command {
     let mut command = namespace.command("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
-    // The binary may lie where only root can go: a copy in a public place stands in for it.
-    command.arg(public_copy());
+    // Binaries may lie where only root can go: a copy in a public place stands in for one.
+    command.arg(public_copy(program));
     command
 }
 
 /// Where others than root can read and run it.
-fn public_copy() -> &'static str {
-    COPY.get_or_init(|| {
-        let path = format!("/tmp/bentpipe-live-{}", std::process::id());
-        fs::copy(BENTPIPE, &path).expect("copy");
+fn public_copy(program: &'static str) -> String {
+    let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+    let copy = copies.entry(program).or_insert_with(|| {
+        let name = program.rsplit('/').next().unwrap_or(program);
+        let path = format!("/tmp/{name}-live-{}", std::process::id());
+        fs::copy(program, &path).expect("copy");
         path
-    })
+    });
+    copy.clone()
 }
 
-static COPY: OnceLock<String> = OnceLock::new();
+static COPIES: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
 
 /// Removes what the cases have put outside their testbeds.
 pub(crate) fn clean_up() {
-    if let Some(path) = COPY.get() {
-        let _ = fs::remove_file(path);
+    for copy in COPIES.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        let _ = fs::remove_file(copy);
     }
 }
 
@@ -125,8 +129,8 @@ fn gateway_without_its_file() {
         return;
     }
     let testbed = bare();
-    let mut command = testbed.g1.command(BENTPIPE);
-    command.args(["gateway", "--config", "/nonexistent.toml"]);
+    let mut command = testbed.g1.command(GATEWAY);
+    command.args(["--config", "/nonexistent.toml"]);
     complains(&testbed.g1, &mut command, "/nonexistent.toml");
 }
 
@@ -137,8 +141,8 @@ fn gateway_without_root() {
     let testbed = bare();
     let path = testbed.files().join("gateway.toml");
     fs::write(&path, GOOD).expect("configuration");
-    let mut command = as_nobody(&testbed.g1);
-    command.arg("gateway").arg("--config").arg(path);
+    let mut command = as_nobody(&testbed.g1, GATEWAY);
+    command.arg("--config").arg(path);
     complains(&testbed.g1, &mut command, "root");
 }
 
@@ -162,7 +166,7 @@ fn link_with_a_missing_interface() {
 
 fn link_without_root() {
     let testbed = bare();
-    complains(&testbed.g1, as_nobody(&testbed.g1).args(LINK), "root");
+    complains(&testbed.g1, as_nobody(&testbed.g1, BENTPIPE).args(LINK), "root");
 }
 
 fn link_twice() {
@@ -182,7 +186,7 @@ fn demo_without_root() {
     let out = testbed.files().join("out");
     fs::create_dir(&out).expect("directory");
     chown(&out, Some(65534), Some(65534)).expect("owner");
-    let mut command = as_nobody(&testbed.g1);
+    let mut command = as_nobody(&testbed.g1, BENTPIPE);
     let mut demo =
         Process::start("demo", command.arg("demo").arg("--out").arg(&out)).expect("start");
     let status = demo.wait(PATIENCE).expect("it ends by itself");

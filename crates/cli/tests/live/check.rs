@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 use serde_json::Value;
 
-use crate::stage::{BENTPIPE, build, gateways_wanted};
+use crate::stage::{GATEWAY, build, gateways_wanted};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("check_finds_nothing_where_nothing_is_in_the_way", nothing),
@@ -43,8 +43,8 @@ fn check(testbed: &Testbed, lan: &str, satellite: &str) -> Said {
     };
     let before = devices();
     let run = |json: &[&str]| {
-        let mut command = testbed.g1.command(BENTPIPE);
-        command.args(["gateway", "check"]).args(json).arg(&path).output().expect("bentpipe")
+        let mut command = testbed.g1.command(GATEWAY);
+        command.arg("check").args(json).arg(&path).output().expect("bentpipe")
     };
     let (text, json) = (run(&[]), run(&["--json"]));
     assert_eq!(devices(), before);

@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 
 use crate::bad_input::as_nobody;
 use crate::observation::{ask, watchdog_of};
-use crate::stage::{build, gateways_wanted};
+use crate::stage::{GATEWAY, build, gateways_wanted};
 use crate::toolbox::{PATIENCE, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -54,8 +54,8 @@ fn root_alone_is_answered() {
     }
     let mut testbed = build(TestbedConfig::default());
     testbed.start_gateway(Place::Near).expect("gateway");
-    let mut command = as_nobody(&testbed.g1);
-    let mut asking = Process::start("flows", command.args(["gateway", "flows"])).expect("start");
+    let mut command = as_nobody(&testbed.g1, GATEWAY);
+    let mut asking = Process::start("flows", command.arg("flows")).expect("start");
     let status = asking.wait(PATIENCE).expect("it ends");
     let said = asking.stderr();
     assert!(!status.success() && said.contains("root alone"), "{said}");

@@ -16,7 +16,7 @@ use nix::unistd::mkfifo;
 
 use crate::life::{await_unchanged, exchange, state};
 use crate::observation::ask;
-use crate::stage::{BENTPIPE, Ends, FAMILIES, build, fast_link, gateways_wanted};
+use crate::stage::{Ends, FAMILIES, GATEWAY, build, fast_link, gateways_wanted};
 use crate::toolbox::{PATIENCE, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -41,7 +41,7 @@ fn start(testbed: &Testbed, outputs: &str, path: &str) -> Process {
     let config = testbed.files().join("sinks.toml");
     fs::write(&config, "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n").expect("a file");
     let mut command = testbed.g1.command("sh");
-    command.args(["-c", &format!("exec \"$@\" {outputs}"), "sh", BENTPIPE, "gateway", "--config"]);
+    command.args(["-c", &format!("exec \"$@\" {outputs}"), "sh", GATEWAY, "--config"]);
     command.arg(config).env("RUST_LOG", "debug").env("PATH", path);
     Process::start("bentpipe gateway", &mut command).expect("a gateway")
 }
@@ -54,7 +54,7 @@ fn path() -> String {
 /// It answers, and so splits.
 fn await_answer(testbed: &Testbed) {
     wait_until("an answer", || {
-        let answer = testbed.g1.output(BENTPIPE, &["gateway", "status"]);
+        let answer = testbed.g1.output(GATEWAY, &["status"]);
         answer.map(drop).map_err(|error| error.to_string())
     });
 }
@@ -96,7 +96,7 @@ fn the_logs_disk_is_full() {
     let status = ask(&testbed.g1, "status");
     assert!(status["log"]["lost_lines"].as_u64() > Some(16), "{status}");
     assert!(status["log"]["why"].as_str().is_some_and(|why| why.contains("No space")), "{status}");
-    let said = testbed.g1.output(BENTPIPE, &["gateway", "status"]).expect("an answer");
+    let said = testbed.g1.output(GATEWAY, &["status"]).expect("an answer");
     assert!(said.contains("\nlines of the log lost: "), "{said}");
     stop(gateway);
     await_unchanged(&before, &testbed.g1);

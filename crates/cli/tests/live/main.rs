@@ -21,6 +21,7 @@ mod closing;
 mod crashes;
 mod crowd;
 mod early_acknowledged;
+mod freshness;
 mod graphs;
 mod hangs;
 mod hops;
@@ -171,6 +172,10 @@ fn main() -> ExitCode {
         println!("live tests skipped: {reason}");
     }
     if obstacle.is_none() && !arguments.list {
+        if let Some(why) = freshness::stale_gateway() {
+            eprintln!("live tests: {why}");
+            return ExitCode::FAILURE;
+        }
         teardown::on_signals().expect("signal handlers");
         teardown::remove_leftovers();
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::life::{await_unchanged, exchange, state};
 use crate::stage::{
-    BENTPIPE, Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways,
+    Ends, FAMILIES, Family, GATEWAY, build, fast_link, gateways_wanted, start_gateways,
 };
 use crate::toolbox::{accept, assert_same, await_said, content, receive, send, wait_until};
 
@@ -85,10 +85,8 @@ fn flows_are_shown() {
         let open = format!("bentpipe_flows{{state=\"open\"}} {}", pairs.len());
         assert!(metrics.lines().any(|line| line == open), "{metrics}");
         // Nobody but root is told.
-        let asked = namespace.output(
-            "setpriv",
-            &["--reuid", "65534", "--clear-groups", BENTPIPE, "gateway", "flows"],
-        );
+        let asked =
+            namespace.output("setpriv", &["--reuid", "65534", "--clear-groups", GATEWAY, "flows"]);
         assert!(asked.is_err(), "{asked:?}");
     }
 }
@@ -249,6 +247,6 @@ pub(crate) fn await_nothing_held(namespace: &Namespace) {
 
 /// What the gateway in `namespace` answers, as JSON.
 pub(crate) fn ask(namespace: &Namespace, topic: &str) -> Value {
-    let answer = namespace.output(BENTPIPE, &["gateway", topic, "--json"]).expect("an answer");
+    let answer = namespace.output(GATEWAY, &[topic, "--json"]).expect("an answer");
     serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error} in {answer}"))
 }

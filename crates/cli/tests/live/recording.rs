@@ -16,7 +16,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::Value;
 
-use crate::stage::{BENTPIPE, Ends, Family, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{Ends, Family, GATEWAY, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{PATIENCE, accept, content, receive, send, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -52,8 +52,8 @@ fn both_legs_are_recorded() {
         // A second one is refused, and takes no file away.
         let second = folder.path().join("second.qlog");
         fs::write(&second, "an older one").expect("a file");
-        let arguments = ["gateway", "record", "-o", second.to_str().expect("a path")];
-        let error = namespace.output(BENTPIPE, &arguments).expect_err("one at a time").to_string();
+        let arguments = ["record", "-o", second.to_str().expect("a path")];
+        let error = namespace.output(GATEWAY, &arguments).expect_err("one at a time").to_string();
         assert!(error.contains("another recording is under way"), "{error}");
         assert_eq!(fs::read_to_string(&second).expect("the file"), "an older one");
         let (listener, address) = ends.listen();
@@ -72,8 +72,8 @@ fn both_legs_are_recorded() {
     }
     // What is asked for in vain is said in a line.
     let refused = |arguments: &[&str]| {
-        let arguments = [&["gateway", "record"], arguments].concat();
-        let error = namespace.output(BENTPIPE, &arguments).expect_err("it is refused");
+        let arguments = [&["record"], arguments].concat();
+        let error = namespace.output(GATEWAY, &arguments).expect_err("it is refused");
         error.to_string()
     };
     assert!(refused(&["-o", "x.pcap"]).contains("ends in .pcapng or .qlog"));
@@ -151,8 +151,8 @@ fn begin(namespace: &Namespace, path: &Path) -> Process {
 
 fn start(namespace: &Namespace, path: &Path) -> Process {
     let file = path.to_str().expect("a path");
-    let mut command = namespace.command(BENTPIPE);
-    command.args(["gateway", "record", "--json", "-o", file]);
+    let mut command = namespace.command(GATEWAY);
+    command.args(["record", "--json", "-o", file]);
     Process::start("bentpipe gateway record", &mut command).expect("it starts")
 }
 

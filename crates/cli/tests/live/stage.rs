@@ -4,7 +4,6 @@
 use std::fmt;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,7 +14,9 @@ use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_linux::netns::teardown::unique_name;
 use bentpipe_linux::tun::{Offload, Tun};
-use bentpipe_testbed::five_hosts::{Firewall, ReversePath, SatelliteLink, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{
+    Firewall, Programs, ReversePath, SatelliteLink, Testbed, TestbedConfig,
+};
 use libtest_mimic::Failed;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -23,6 +24,14 @@ use crate::toolbox::{PATIENCE, limited};
 
 /// The `bentpipe` under test.
 pub(crate) const BENTPIPE: &str = env!("CARGO_BIN_EXE_bentpipe");
+
+/// The `bentpipe-gateway` under test, which is what routers get. It lies beside the other.
+pub(crate) const GATEWAY: &str = concat!(env!("CARGO_BIN_EXE_bentpipe"), "-gateway");
+
+/// Both.
+fn programs() -> Programs {
+    Programs { bentpipe: BENTPIPE.into(), gateway: Some(GATEWAY.into()) }
+}
 
 /// Under what conditions the gateways work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,10 +144,10 @@ pub(crate) fn narrow_link() -> SatelliteLink {
 pub(crate) fn gateway_by(testbed: &Testbed, text: &str) -> Process {
     let path = testbed.files().join("gateway.toml");
     fs::write(&path, text).expect("a file");
-    let mut command = testbed.g1.command(BENTPIPE);
-    command.args(["gateway", "--config"]).arg(path);
+    let mut command = testbed.g1.command(GATEWAY);
+    command.arg("--config").arg(path);
     let mut gateway = Process::start("bentpipe gateway", &mut command).expect("a gateway");
-    gateway.wait_for_line("bentpipe gateway: ready", PATIENCE).expect("ready");
+    gateway.wait_for_line("bentpipe-gateway: ready", PATIENCE).expect("ready");
     gateway
 }
 
@@ -184,7 +193,7 @@ pub(crate) fn missing(programs: &[&str]) -> Option<String> {
 
 /// Builds a testbed without gateways.
 pub(crate) fn build(plan: TestbedConfig) -> Testbed {
-    Testbed::build(Path::new(BENTPIPE), plan).expect("testbed")
+    Testbed::build(programs(), plan).expect("testbed")
 }
 
 /// Starts the gateways, unless plain routers are wanted.
@@ -220,7 +229,7 @@ impl Stages {
         let known = built.iter().position(|(of, _)| *of == conditions);
         let index = known.unwrap_or_else(|| {
             let plan = conditions.unwrap_or(Conditions::Plain).plan();
-            let testbed = Testbed::build(Path::new(BENTPIPE), plan).and_then(|mut testbed| {
+            let testbed = Testbed::build(programs(), plan).and_then(|mut testbed| {
                 if conditions.is_some() && gateways_wanted() {
                     testbed.start_gateways()?;
                 }

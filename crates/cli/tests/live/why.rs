@@ -11,7 +11,7 @@ use crate::life::exchange;
 use crate::observation::ask;
 use crate::pair::{Pair, pairs, part, talk};
 use crate::stage::{
-    BENTPIPE, Ends, FAMILIES, Family, build, fast_link, gateway_by, gateways_wanted,
+    Ends, FAMILIES, Family, GATEWAY, build, fast_link, gateway_by, gateways_wanted,
 };
 use crate::toolbox::{await_said, wait_until};
 use nix::sys::signal::Signal;
@@ -33,8 +33,8 @@ fn stage(more: &str) -> (Arc<Testbed>, Process) {
 }
 
 fn run(testbed: &Testbed, arguments: &[&str]) -> String {
-    let mut command = testbed.g1.command(BENTPIPE);
-    let output = command.arg("gateway").args(arguments).output().expect("bentpipe");
+    let mut command = testbed.g1.command(GATEWAY);
+    let output = command.args(arguments).output().expect("bentpipe");
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).expect("text")
 }
@@ -114,8 +114,8 @@ fn routes() {
     for wrong in
         [&["why", "99"][..], &["why", "f99"], &["why", "x"], &["why", "10.0.0.1", "fd00::1", "443"]]
     {
-        let mut command = testbed.g1.command(BENTPIPE);
-        let output = command.arg("gateway").args(wrong).output().expect("bentpipe");
+        let mut command = testbed.g1.command(GATEWAY);
+        let output = command.args(wrong).output().expect("bentpipe");
         assert!(!output.status.success() && output.stdout.is_empty(), "{wrong:?}: {output:?}");
     }
 }
@@ -208,8 +208,8 @@ fn trial() {
     let before = pairs(&testbed, 1);
     assert_eq!((split(), observes()), (0, true));
     let checked = |splits: bool| {
-        let mut command = testbed.g1.command(BENTPIPE);
-        let status = command.args(["gateway", "check"]).output().expect("bentpipe").status;
+        let mut command = testbed.g1.command(GATEWAY);
+        let status = command.arg("check").output().expect("bentpipe").status;
         assert_eq!(status.success(), splits);
     };
     checked(false);
@@ -235,8 +235,8 @@ fn trial() {
     let confirmed = pairs(&testbed, 1);
     assert_eq!(split(), 2 * FAMILIES.len() as u64);
     // What splits is not turned off by a trial.
-    let mut command = testbed.g1.command(BENTPIPE);
-    let refused = command.args(["gateway", "enable", "--try", "1ms"]).output().expect("bentpipe");
+    let mut command = testbed.g1.command(GATEWAY);
+    let refused = command.args(["enable", "--try", "1ms"]).output().expect("bentpipe");
     assert!(!refused.status.success() && !observes(), "{refused:?}");
     run(&testbed, &["disable"]);
     assert!(observes());

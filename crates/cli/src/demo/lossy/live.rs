@@ -14,7 +14,9 @@ use bentpipe_core::units::Bytes;
 use bentpipe_linux::netns::NetnsError;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_testbed::five_hosts::web::{WebServer, curl};
-use bentpipe_testbed::five_hosts::{SatelliteLink, Testbed, TestbedConfig, TestbedError, Told};
+use bentpipe_testbed::five_hosts::{
+    Programs, SatelliteLink, Testbed, TestbedConfig, TestbedError, Told,
+};
 
 use super::super::measure::{MeasureError, TICK, content};
 use super::super::progress::DemoProgress;
@@ -123,7 +125,8 @@ fn transfer(
 ) -> Result<Option<Transfer>, MeasureError> {
     let told = if variant == Variant::Known { Told::Link } else { Told::Nothing };
     let plan = TestbedConfig { link: Some(*link), told, ..TestbedConfig::default() };
-    let mut testbed = Testbed::build(&std::env::current_exe()?, plan)?;
+    let mut testbed =
+        Testbed::build(Programs { bentpipe: std::env::current_exe()?, gateway: None }, plan)?;
     if variant == Variant::EndToEndBbr
         && let Err(error) = testbed.use_congestion_control("bbr")
     {

@@ -19,7 +19,7 @@ use bentpipe_linux::netns::{Namespace, join_by_veth};
 use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 
 use super::setups::{Place as In, Setup};
-use crate::stage::{BENTPIPE, Family, build, fast_link, gateway_by};
+use crate::stage::{Family, GATEWAY, build, fast_link, gateway_by};
 
 /// Where a connection begins, or a server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,8 +142,8 @@ impl Network {
     fn interface_told(&self, setup: &Setup) -> String {
         let path = self.testbed.files().join("check.toml");
         fs::write(&path, self.file(setup, setup.lan)).expect("a file");
-        let mut command = self.router().command(BENTPIPE);
-        let output = command.args(["gateway", "check"]).arg(&path).output().expect("bentpipe");
+        let mut command = self.router().command(GATEWAY);
+        let output = command.arg("check").arg(&path).output().expect("bentpipe");
         let said = String::from_utf8_lossy(&output.stdout);
         let (_, told) = said.split_once("configure ").unwrap_or_else(|| panic!("{said}"));
         told.split_whitespace().next().expect("an interface").to_owned()
