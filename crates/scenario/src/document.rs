@@ -11,51 +11,66 @@ use toml::de::{DeTable, DeValue};
 
 /// A value and the byte offset in the source at which it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) at: usize,
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Its byte offset; beyond the source's end where it comes from outside the file.
+    pub at: usize,
 }
 
 /// A TOML value. Dates have no use here.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A text in quotes.
     Text(String),
+    /// A whole number.
     Integer(i64),
+    /// Another number.
     Float(f64),
+    /// True or false.
     Switch(bool),
+    /// Values in square brackets.
     List(Vec<Node>),
+    /// Keys with their values.
     Table(Table),
 }
 
 /// Keys and values in the order of the file.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Table {
-    pub(crate) entries: Vec<Entry>,
+pub struct Table {
+    /// Each key once.
+    pub entries: Vec<Entry>,
 }
 
 /// A key with where it stands, and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_at: usize,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// The key's byte offset.
+    pub key_at: usize,
+    /// The key's value.
+    pub node: Node,
 }
 
 impl Table {
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    /// The value of `key`, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+    /// All keys, in the order of the file.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.key.as_str())
     }
 
     /// Puts `node` at `key`, which stands at `key_at` if it is new.
-    pub(crate) fn set(&mut self, key: &str, key_at: usize, node: Node) {
+    pub fn set(&mut self, key: &str, key_at: usize, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
             None => {
@@ -79,7 +94,8 @@ impl Table {
         })
     }
 
-    pub(crate) fn remove(&mut self, key: &str) -> Option<Node> {
+    /// Takes `key` out, and gives its value.
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
         let at = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(at).node)
     }
@@ -105,7 +121,7 @@ impl Node {
     }
 
     /// A single value as the text that the core reads; None for a list or a table.
-    pub(crate) fn scalar(&self) -> Option<String> {
+    pub fn scalar(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) => Some(text.clone()),
             Value::Switch(true) => Some("on".to_owned()),
@@ -149,8 +165,8 @@ impl Node {
         self
     }
 
-    /// As [`inline`](Node::inline), texts without quotes: for labels.
-    pub(crate) fn label(&self) -> String {
+    /// Its text in TOML on one line, a text without quotes: for labels.
+    pub fn label(&self) -> String {
         match &self.value {
             Value::Text(text) => text.clone(),
             _ => self.inline(),
@@ -158,8 +174,11 @@ impl Node {
     }
 }
 
-/// Reads `source`.
-pub(crate) fn parse(file: &str, source: &str) -> Result<Table, ScenarioError> {
+/// Reads `source`, which stands in `file` (for messages).
+///
+/// # Errors
+/// It is not TOML, or has a date or a number that cannot be represented.
+pub fn parse(file: &str, source: &str) -> Result<Table, ScenarioError> {
     let error = |at: usize, message: &str| ScenarioError {
         place: Box::new(Place::of(file, source, at)),
         problem: Box::new(Problem::Syntax(message.replace('\n', ", "))),
@@ -201,7 +220,7 @@ fn node(from: &Spanned<DeValue<'_>>) -> Result<Node, (usize, &'static str)> {
 }
 
 /// The value that `text` is in TOML, standing at `at`; a text where it is none, so that texts may go without quotes.
-pub(crate) fn loose(text: &str, at: usize) -> Node {
+pub fn loose(text: &str, at: usize) -> Node {
     let plain = || Node { value: Value::Text(text.to_owned()), at };
     let Ok(mut table) = parse("", &format!("v = {text}")) else { return plain() };
     match (table.entries.len(), table.remove("v")) {
@@ -211,7 +230,7 @@ pub(crate) fn loose(text: &str, at: usize) -> Node {
 }
 
 /// Writes `table` as TOML: its own values first, then its tables, each in the given order.
-pub(crate) fn write(table: &Table) -> String {
+pub fn write(table: &Table) -> String {
     let mut text = String::new();
     section(&mut text, "", table);
     text

@@ -1,8 +1,8 @@
-//! What can be wrong with an experiment's file, and where.
+//! What can be wrong with a file, and where.
 
 use std::fmt;
 
-/// Why an experiment cannot be used: one line that points at the file, line and column.
+/// Why a file cannot be used: one line that points at the file, line and column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}{}", point.as_ref().map_or_else(String::new, |point| format!(" (at {point})")))]
 pub struct ScenarioError {

@@ -98,39 +98,37 @@ pub(crate) const GILBERT_ELLIOTT: Section = Section {
     example: "gilbert-elliott = { good-to-bad = 0.001, bad-to-good = 0.2 }",
 };
 
-impl FromNode for GilbertElliott {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<GilbertElliott> {
-        let reader = Reader::open(context, node, "gilbert-elliott", &[&GILBERT_ELLIOTT])?;
-        let in_time = reader.node("mean-good").or(reader.node("mean-bad"));
-        let states = match in_time {
-            None => {
-                States::PerPacket { p: reader.need("good-to-bad")?, r: reader.need("bad-to-good")? }
+/// Reads the table `gilbert-elliott`.
+fn gilbert_elliott(context: &Context<'_>, node: &Node) -> Result<GilbertElliott> {
+    let reader = Reader::open(context, node, "gilbert-elliott", &[&GILBERT_ELLIOTT])?;
+    let in_time = reader.node("mean-good").or(reader.node("mean-bad"));
+    let states = match in_time {
+        None => {
+            States::PerPacket { p: reader.need("good-to-bad")?, r: reader.need("bad-to-good")? }
+        }
+        Some(_) => {
+            if let Some(key) =
+                ["good-to-bad", "bad-to-good"].iter().find(|key| reader.node(key).is_some())
+            {
+                let why = format!("`{key}` (per packet) and means in time exclude each other");
+                return Err(reader.bad(key, why));
             }
-            Some(_) => {
-                if let Some(key) =
-                    ["good-to-bad", "bad-to-good"].iter().find(|key| reader.node(key).is_some())
-                {
-                    let why = format!("`{key}` (per packet) and means in time exclude each other");
-                    return Err(reader.bad(key, why));
-                }
-                let (good, bad): (Duration, _) =
-                    (reader.need("mean-good")?, reader.need("mean-bad")?);
-                if good.min(bad) < States::MIN_SOJOURN {
-                    return Err(context.value_error(node, "mean times must be 1us at least"));
-                }
-                States::InTime { good, bad }
+            let (good, bad): (Duration, _) = (reader.need("mean-good")?, reader.need("mean-bad")?);
+            if good.min(bad) < States::MIN_SOJOURN {
+                return Err(context.value_error(node, "mean times must be 1us at least"));
             }
-        };
-        // The file gives probabilities of loss, the model those of arrival.
-        let arrives = |lost: Probability| {
-            Probability::new(1.0 - lost.value()).expect("the complement of a probability is one")
-        };
-        Ok(GilbertElliott {
-            states,
-            k: arrives(reader.or("good-loss", Probability::ZERO)?),
-            h: arrives(reader.or("bad-loss", Probability::ONE)?),
-        })
-    }
+            States::InTime { good, bad }
+        }
+    };
+    // The file gives probabilities of loss, the model those of arrival.
+    let arrives = |lost: Probability| {
+        Probability::new(1.0 - lost.value()).expect("the complement of a probability is one")
+    };
+    Ok(GilbertElliott {
+        states,
+        k: arrives(reader.or("good-loss", Probability::ZERO)?),
+        h: arrives(reader.or("bad-loss", Probability::ONE)?),
+    })
 }
 
 pub(crate) const OUTAGE: Section = Section {
@@ -177,7 +175,9 @@ pub(crate) fn kind(
     reader: &Reader<'_>,
     independent: Option<Varying<Probability>>,
 ) -> Result<LossKind> {
-    let mut bursts = reader.maybe("gilbert-elliott")?.map(LossKind::GilbertElliott);
+    let table = reader.node("gilbert-elliott");
+    let bursts = table.map(|node| gilbert_elliott(reader.context, node)).transpose()?;
+    let mut bursts = bursts.map(LossKind::GilbertElliott);
     let both = bursts.is_some() && reader.node("loss").is_some();
     if let Some((node, text)) = bursts_by_text(reader).filter(|_| !both) {
         let parsed = text.parse::<LossKind>();

@@ -5,7 +5,6 @@
 
 mod values;
 
-use crate::change::Change;
 use crate::document::{self, Entry, Node, Table, Value};
 use crate::error::{Place, Problem, ScenarioError, hint};
 use bentpipe_core::text::{Choice, renamed};
@@ -51,7 +50,7 @@ pub struct Section {
 }
 
 /// Declares a key.
-pub(crate) const fn field(
+pub const fn field(
     key: &'static str,
     takes: &'static str,
     default: &'static str,
@@ -61,7 +60,7 @@ pub(crate) const fn field(
 }
 
 /// Declares a key that takes one of the values of `T` by name.
-pub(crate) const fn one_of<T: VariantNames>(
+pub const fn one_of<T: VariantNames>(
     key: &'static str,
     default: &'static str,
     about: &'static str,
@@ -70,44 +69,74 @@ pub(crate) const fn one_of<T: VariantNames>(
 }
 
 /// Declares a key that takes a list of values of `T` by name.
-pub(crate) const fn some_of<T: VariantNames>(key: &'static str, about: &'static str) -> Field {
+pub const fn some_of<T: VariantNames>(key: &'static str, about: &'static str) -> Field {
     Field { key, takes: "a list of ", choices: T::VARIANTS, default: "`[]`", about }
 }
 
-pub(crate) type Result<T> = std::result::Result<T, ScenarioError>;
+/// What was read, or what is wrong and where.
+pub type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// How a named file is read: its text, or why not.
 pub type ReadFile<'a> = dyn Fn(&str) -> std::result::Result<String, String> + 'a;
 
+/// The places of values from outside the file. In the tree they stand behind the file's end:
+/// [`Context::outside_at`].
+pub trait OutsidePlaces {
+    /// The place of value `index`, if there are so many.
+    fn place(&self, index: usize) -> Option<Place>;
+}
+
+/// No values from outside.
+struct FileAlone;
+
+impl OutsidePlaces for FileAlone {
+    fn place(&self, _: usize) -> Option<Place> {
+        None
+    }
+}
+
 /// What reading needs to know besides the tree.
-pub(crate) struct Context<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) source: &'a str,
-    pub(crate) read: &'a ReadFile<'a>,
+pub struct Context<'a> {
+    file: &'a str,
+    source: &'a str,
+    read: &'a ReadFile<'a>,
     /// Files that were read, so that each is read once.
-    pub(crate) files: RefCell<BTreeMap<String, String>>,
-    /// Changes from outside the file.
-    pub(crate) changes: &'a [Change],
+    files: RefCell<BTreeMap<String, String>>,
+    outside: &'a dyn OutsidePlaces,
+}
+
+impl<'a> Context<'a> {
+    /// The text `source` stands in `file` (for messages); `read` gives the text of a file that it names.
+    pub fn new(file: &'a str, source: &'a str, read: &'a ReadFile<'a>) -> Context<'a> {
+        Context { file, source, read, files: RefCell::default(), outside: &FileAlone }
+    }
+
+    /// The same, with values from outside the file.
+    pub fn with_outside(self, outside: &'a dyn OutsidePlaces) -> Context<'a> {
+        Context { outside, ..self }
+    }
+
+    /// The files that were read, and their texts.
+    pub fn into_files(self) -> BTreeMap<String, String> {
+        self.files.into_inner()
+    }
 }
 
 impl Context<'_> {
-    /// Where change `index` stands: behind the file's end.
-    pub(crate) fn change_at(&self, index: usize) -> usize {
+    /// The offset of the value `index` from outside: behind the file's end.
+    pub fn outside_at(&self, index: usize) -> usize {
         self.source.len() + 1 + index
     }
 
-    pub(crate) fn place(&self, at: usize) -> Place {
-        let change = at.checked_sub(self.source.len() + 1).and_then(|at| self.changes.get(at));
-        match change {
-            Some(change) => {
-                let (file, path) = (format!("change {change}"), change.path().to_owned());
-                Place { file, line: 0, column: 0, path }
-            }
-            None => Place::of(self.file, self.source, at),
-        }
+    /// The place of the byte at offset `at`, or of the value from outside that stands there.
+    pub fn place(&self, at: usize) -> Place {
+        let outside = at.checked_sub(self.source.len() + 1);
+        let outside = outside.and_then(|index| self.outside.place(index));
+        outside.unwrap_or_else(|| Place::of(self.file, self.source, at))
     }
 
-    pub(crate) fn error(&self, at: usize, problem: Problem) -> ScenarioError {
+    /// An error about what stands at `at`.
+    pub fn error(&self, at: usize, problem: Problem) -> ScenarioError {
         let mut place = self.place(at);
         if place.path.is_empty() {
             let document = document::parse(self.file, self.source);
@@ -116,12 +145,13 @@ impl Context<'_> {
         ScenarioError { place: Box::new(place), problem: Box::new(problem), point: None }
     }
 
-    pub(crate) fn value_error(&self, node: &Node, why: impl Into<String>) -> ScenarioError {
+    /// An error about the value of `node`.
+    pub fn value_error(&self, node: &Node, why: impl Into<String>) -> ScenarioError {
         self.error(node.at, Problem::Value(why.into()))
     }
 
     /// An error about a key that `table` does not have; it has those that are `known`.
-    pub(crate) fn unknown_key<'k>(
+    pub fn unknown_key<'k>(
         &self,
         entry: &Entry,
         table: &str,
@@ -138,12 +168,16 @@ impl Context<'_> {
         self.error(entry.key_at, problem)
     }
 
-    pub(crate) fn type_error(&self, node: &Node, expected: &str) -> ScenarioError {
+    /// An error about the type of `node`.
+    pub fn type_error(&self, node: &Node, expected: &str) -> ScenarioError {
         self.error(node.at, Problem::Type { found: node.found(), expected: expected.to_owned() })
     }
 
     /// The text of the file that `node` names.
-    pub(crate) fn text_of_file(&self, node: &Node) -> Result<String> {
+    ///
+    /// # Errors
+    /// `node` is no text, or the file cannot be read.
+    pub fn text_of_file(&self, node: &Node) -> Result<String> {
         let path = String::from_node(self, node)?;
         if let Some(text) = self.files.borrow().get(&path) {
             return Ok(text.clone());
@@ -155,7 +189,10 @@ impl Context<'_> {
     }
 
     /// Which `what` the text at `node` names.
-    pub(crate) fn choice<T: Choice>(&self, node: &Node, what: &str) -> Result<T> {
+    ///
+    /// # Errors
+    /// There is no such `what`; the message has the nearest name.
+    pub fn choice<T: Choice>(&self, node: &Node, what: &str) -> Result<T> {
         let name = String::from_node(self, node)?;
         let names = || T::VARIANTS.iter().map(|value| value.name());
         T::named(&name).ok_or_else(|| {
@@ -173,7 +210,10 @@ impl Context<'_> {
     }
 
     /// The index of the one of `names` that `node` is.
-    pub(crate) fn one_of(&self, node: &Node, what: &str, names: &[&str]) -> Result<usize> {
+    ///
+    /// # Errors
+    /// It is none of them.
+    pub fn one_of(&self, node: &Node, what: &str, names: &[&str]) -> Result<usize> {
         let name = String::from_node(self, node)?;
         names.iter().position(|known| *known == name).ok_or_else(|| {
             let hint = hint(&name, names.iter().copied());
@@ -183,23 +223,34 @@ impl Context<'_> {
 }
 
 /// A type that a value of the file can be read as.
-pub(crate) trait FromNode: Sized {
+pub trait FromNode: Sized {
+    /// Reads `node`.
+    ///
+    /// # Errors
+    /// What stands there is of another type, or cannot be used.
     fn from_node(context: &Context<'_>, node: &Node) -> Result<Self>;
 }
 
 /// A table that is being read.
 #[derive(Clone)]
-pub(crate) struct Reader<'a> {
-    pub(crate) context: &'a Context<'a>,
-    pub(crate) table: &'a Table,
-    pub(crate) name: String,
-    pub(crate) at: usize,
+pub struct Reader<'a> {
+    /// What is needed besides the table.
+    pub context: &'a Context<'a>,
+    /// The table.
+    pub table: &'a Table,
+    /// Its name in messages.
+    pub name: String,
+    /// Its byte offset.
+    pub at: usize,
     sections: Vec<&'static Section>,
 }
 
 impl<'a> Reader<'a> {
     /// Begins to read `node`, which must be a table with no other keys than `sections` declare.
-    pub(crate) fn open(
+    ///
+    /// # Errors
+    /// It is no table, or has another key.
+    pub fn open(
         context: &'a Context<'a>,
         node: &'a Node,
         name: &str,
@@ -211,7 +262,11 @@ impl<'a> Reader<'a> {
         Reader::of_table(context, table, node.at, name, sections)
     }
 
-    pub(crate) fn of_table(
+    /// Begins to read `table`, which stands at `at`, as [`open`](Reader::open) does.
+    ///
+    /// # Errors
+    /// It has another key.
+    pub fn of_table(
         context: &'a Context<'a>,
         table: &'a Table,
         at: usize,
@@ -228,8 +283,8 @@ impl<'a> Reader<'a> {
         Ok(Reader { context, table, name: name.to_owned(), at, sections: sections.to_vec() })
     }
 
-    /// The value of `key` as it stands.
-    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
+    /// The value of `key` as it stands, if there is one.
+    pub fn node(&self, key: &str) -> Option<&'a Node> {
         debug_assert!(self.declares(key), "`{key}` is not declared for {}", self.name);
         self.table.get(key)
     }
@@ -238,19 +293,35 @@ impl<'a> Reader<'a> {
         self.sections.iter().any(|section| section.fields.iter().any(|field| field.key == key))
     }
 
-    pub(crate) fn maybe<T: FromNode>(&self, key: &str) -> Result<Option<T>> {
+    /// The value of `key`, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be read as a `T`.
+    pub fn maybe<T: FromNode>(&self, key: &str) -> Result<Option<T>> {
         self.node(key).map(|node| T::from_node(self.context, node)).transpose()
     }
 
-    pub(crate) fn or<T: FromNode>(&self, key: &str, default: T) -> Result<T> {
+    /// The value of `key`, or `default`.
+    ///
+    /// # Errors
+    /// It cannot be read as a `T`.
+    pub fn or<T: FromNode>(&self, key: &str, default: T) -> Result<T> {
         Ok(self.maybe(key)?.unwrap_or(default))
     }
 
-    pub(crate) fn need<T: FromNode>(&self, key: &str) -> Result<T> {
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read as a `T`.
+    pub fn need<T: FromNode>(&self, key: &str) -> Result<T> {
         T::from_node(self.context, self.need_node(key)?)
     }
 
-    pub(crate) fn need_node(&self, key: &str) -> Result<&'a Node> {
+    /// The value of `key` as it stands.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn need_node(&self, key: &str) -> Result<&'a Node> {
         self.node(key).ok_or_else(|| {
             let takes = self.sections.iter().flat_map(|section| section.fields);
             let takes = takes.filter(|field| field.key == key).map(Field::takes);
@@ -261,7 +332,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A number or `default`, which must lie in `range`.
-    pub(crate) fn within<T>(&self, key: &str, default: T, range: RangeInclusive<T>) -> Result<T>
+    ///
+    /// # Errors
+    /// It is no number, or lies outside.
+    pub fn within<T>(&self, key: &str, default: T, range: RangeInclusive<T>) -> Result<T>
     where
         T: FromNode + PartialOrd + std::fmt::Display,
     {
@@ -275,12 +349,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of `key` by name, if there is one.
-    pub(crate) fn maybe_choice<T: Choice>(&self, key: &str) -> Result<Option<T>> {
+    ///
+    /// # Errors
+    /// There is no such name.
+    pub fn maybe_choice<T: Choice>(&self, key: &str) -> Result<Option<T>> {
         self.node(key).map(|node| self.context.choice(node, key)).transpose()
     }
 
     /// The value of `key` by name, or its type's default.
-    pub(crate) fn choice<T: Choice + Default>(&self, key: &str) -> Result<T> {
+    ///
+    /// # Errors
+    /// There is no such name.
+    pub fn choice<T: Choice + Default>(&self, key: &str) -> Result<T> {
         let usual = T::default();
         debug_assert!(
             self.sections
@@ -294,7 +374,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An error about the value of `key`, or about the table if there is none.
-    pub(crate) fn bad(&self, key: &str, why: impl Into<String>) -> ScenarioError {
+    pub fn bad(&self, key: &str, why: impl Into<String>) -> ScenarioError {
         let at = self.table.get(key).map_or(self.at, |node| node.at);
         self.context.error(at, Problem::Value(why.into()))
     }

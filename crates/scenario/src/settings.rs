@@ -12,7 +12,6 @@ use crate::profile::{self, Ground};
 use crate::random::Seeds;
 use crate::reader::{Context, ReadFile, Reader, Section, field};
 use bentpipe_core::time::Duration;
-use std::cell::RefCell;
 
 /// Which direction a setting is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,12 +119,12 @@ impl LinkSettings {
     ) -> Result<LiveLink, SettingsError> {
         // A line for each origin, so that the place of what is wrong tells which it was.
         let source = "\n".repeat(self.origins.len());
-        let (files, file) = (RefCell::default(), "");
-        let context = Context { file, source: &source, read, files, changes: &[] };
-        self.link(&context, seed, horizon).map_err(|error: ScenarioError| SettingsError {
-            origin: self.origins.get(error.place.line - 1).cloned().unwrap_or_default(),
-            problem: error.problem,
-        })
+        self.link(&Context::new("", &source, read), seed, horizon).map_err(
+            |error: ScenarioError| SettingsError {
+                origin: self.origins.get(error.place.line - 1).cloned().unwrap_or_default(),
+                problem: error.problem,
+            },
+        )
     }
 
     fn link(

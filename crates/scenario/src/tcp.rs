@@ -1,4 +1,4 @@
-//! TCP settings in scenarios: a preset's text, or a table whose keys are the core's parameters.
+//! TCP settings in files: a preset's text, or a table whose keys are the core's parameters.
 //!
 //! Settings are layered: the scenario's `tcp`, a host's, a flow's. A layer that names a preset
 //! begins anew; one that does not only changes what it says.
@@ -12,7 +12,7 @@ use bentpipe_gateway::{LegConfig, LegError};
 
 /// One layer of settings.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TcpLayer {
+pub struct TcpLayer {
     /// Where to begin; `None`: with the layer below.
     base: Option<ConnectionConfig>,
     changes: Vec<(String, String)>,
@@ -104,7 +104,10 @@ impl TcpLayer {
     }
 
     /// `below`, changed by this layer.
-    pub(crate) fn over(&self, below: ConnectionConfig) -> ConnectionConfig {
+    ///
+    /// # Panics
+    /// Never: each change was tried when it was read.
+    pub fn over(&self, below: ConnectionConfig) -> ConnectionConfig {
         let mut config = self.base.unwrap_or(below);
         for (key, value) in &self.changes {
             config.set(key, value).expect("each change was tried when it was read");

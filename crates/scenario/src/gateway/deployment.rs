@@ -7,7 +7,6 @@ use crate::error::{Place, ScenarioError};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Config;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -30,7 +29,7 @@ const NOT_OF_HOSTS: [(&str, &str); 3] = [
 const LOG_INTERVALS: RangeInclusive<Span> =
     Span(Duration::from_secs(1))..=Span(Duration::from_secs(24 * 3600));
 
-pub(crate) const FILE: Section = Section {
+pub(super) const FILE: Section = Section {
     path: "gateway.toml",
     about: "What a gateway on a host has besides. A simulation looks at none of it.",
     fields: &[
@@ -41,7 +40,7 @@ pub(crate) const FILE: Section = Section {
     example: "",
 };
 
-pub(crate) const INTERFACES: Section = Section {
+pub(super) const INTERFACES: Section = Section {
     path: "gateway.toml, interfaces",
     about: "The interfaces of the two sides.",
     fields: &[
@@ -51,14 +50,14 @@ pub(crate) const INTERFACES: Section = Section {
     example: "",
 };
 
-pub(crate) const METRICS: Section = Section {
+pub(super) const METRICS: Section = Section {
     path: "gateway.toml, metrics",
     about: "Where metrics are to be had.",
     fields: &[field("listen", "a loopback address and a port", "", "such as `127.0.0.1:9464`")],
     example: "",
 };
 
-pub(crate) const LOG: Section = Section {
+pub(super) const LOG: Section = Section {
     path: "gateway.toml, log",
     about: "What is told while it runs.",
     fields: &[field("every", "a time, 1s to 24h", "", "how often the log gets a line of totals")],
@@ -129,7 +128,10 @@ impl GatewayFile {
     }
 
     /// The gateway's parameters alone, for a simulation: the host's interfaces and memory do not matter.
-    pub(crate) fn simulated(file: &str, text: &str) -> Result<Config> {
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for the first thing that is wrong.
+    pub fn simulated(file: &str, text: &str) -> Result<Config> {
         // As much memory as any host has.
         with_context(file, text, |context, document| {
             let top = Reader::of_table(context, document, 0, "the file", &[&FILE, &TABLES])?;
@@ -147,9 +149,7 @@ fn with_context<T>(
 ) -> Result<T> {
     let document = document::parse(file, text)?;
     let no_files = |_: &str| Err("no files can be read here".to_owned());
-    let files = RefCell::new(BTreeMap::new());
-    let context = Context { file, source: text, read: &no_files, files, changes: &[] };
-    read(&context, &document)
+    read(&Context::new(file, text, &no_files), &document)
 }
 
 /// Both sides' interfaces, each of which is named once.

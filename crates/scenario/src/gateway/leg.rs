@@ -16,7 +16,7 @@ use bentpipe_core::units::Rate;
 use bentpipe_gateway::{AddOptions, Discard, FirstWindow, LegConfig, Losses, MssLimit};
 use std::ops::RangeInclusive;
 
-pub(crate) const SATELLITE: Section = Section {
+pub(super) const SATELLITE: Section = Section {
     path: "gateway.NAME.satellite",
     about: "Of the satellite side alone.",
     fields: &[one_of::<AddOptions>(
@@ -27,7 +27,7 @@ pub(crate) const SATELLITE: Section = Section {
     example: "",
 };
 
-pub(crate) const LEG: Section = Section {
+pub(super) const LEG: Section = Section {
     path: "gateway.NAME.satellite, gateway.NAME.lan",
     about: "TCP of a gateway towards one side.",
     fields: &[
@@ -77,7 +77,7 @@ pub(crate) const LEG: Section = Section {
 };
 
 /// The TCP settings that a leg has, from the core's declaration.
-pub(crate) const LEG_TCP: Section = Section {
+pub(super) const LEG_TCP: Section = Section {
     path: "gateway.NAME.satellite, gateway.NAME.lan: TCP settings",
     about: "Those of the core that are a leg's own, over what `tcp` says; the others come from the hosts.",
     fields: &{

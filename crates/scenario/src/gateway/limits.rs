@@ -8,7 +8,7 @@ use bentpipe_core::units::Bytes;
 use bentpipe_gateway::Config;
 use std::ops::RangeInclusive;
 
-pub(crate) const LIMITS: Section = Section {
+pub(super) const LIMITS: Section = Section {
     path: "gateway.NAME.limits",
     about: "How much it may hold, and for how long. Connections beyond a limit are forwarded.",
     fields: &[
@@ -48,7 +48,7 @@ pub(crate) const LIMITS: Section = Section {
     example: "limits = { memory = \"64MiB\", flows = 1000 }",
 };
 
-pub(crate) const DRAIN: Section = Section {
+pub(super) const DRAIN: Section = Section {
     path: "gateway.toml, limits",
     about: "In `gateway.toml` alone.",
     fields: &[field(

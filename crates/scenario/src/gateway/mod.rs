@@ -13,19 +13,37 @@ mod splitting;
 
 pub use deployment::{GatewayFile, Interface};
 
-pub(crate) use deployment::{FILE, INTERFACES, LOG, METRICS};
-pub(crate) use leg::{LEG, LEG_TCP, SATELLITE};
-pub(crate) use limits::{DRAIN, LIMITS};
-pub(crate) use policy::{POLICY, REJECT_QUIC, RULE};
-pub(crate) use splitting::SPLITTING;
+use deployment::{FILE, INTERFACES, LOG, METRICS};
+use leg::{LEG, LEG_TCP, SATELLITE};
+use limits::{DRAIN, LIMITS};
+use policy::{POLICY, REJECT_QUIC, RULE};
+use splitting::SPLITTING;
 
 use crate::document::{Node, Value};
 use crate::error::Problem;
 use crate::reader::{Context, Reader, Result, Section, field};
 use bentpipe_gateway::Config;
 
+/// Every kind of table with its keys, in the order of the reference.
+pub const SECTIONS: &[&Section] = &[
+    &TABLES,
+    &SATELLITE,
+    &LEG,
+    &LEG_TCP,
+    &SPLITTING,
+    &LIMITS,
+    &POLICY,
+    &RULE,
+    &FILE,
+    &INTERFACES,
+    &DRAIN,
+    &REJECT_QUIC,
+    &METRICS,
+    &LOG,
+];
+
 /// The tables that both have.
-pub(crate) const TABLES: Section = Section {
+pub const TABLES: Section = Section {
     path: "gateway.NAME, the tables of gateway.toml",
     about: "The same as in the file of a gateway on a host, where they are tables of their own: `[satellite]` and so \
             on.",
@@ -46,7 +64,7 @@ pub(crate) const TABLES: Section = Section {
 
 /// Where a gateway runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runs {
+pub enum Runs {
     /// In a simulation.
     Simulated,
     /// On a host with so many bytes of memory.
@@ -57,7 +75,10 @@ pub(crate) enum Runs {
 }
 
 /// Changes `config` as the tables say that `reader` has, those of [`TABLES`].
-pub(crate) fn read(reader: &Reader<'_>, config: &mut Config, runs: Runs) -> Result<()> {
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read(reader: &Reader<'_>, config: &mut Config, runs: Runs) -> Result<()> {
     let context = reader.context;
     if let Some(node) = reader.node("satellite") {
         let table = leg::flat(context, node, "[satellite]")?;
@@ -100,7 +121,10 @@ fn open<'a>(
 }
 
 /// Refuses what was said of a scenario's gateway itself before its tables were those of `gateway.toml`.
-pub(crate) fn refuse_former_keys(context: &Context<'_>, node: &Node) -> Result<()> {
+///
+/// # Errors
+/// `node` has such a key.
+pub fn refuse_former_keys(context: &Context<'_>, node: &Node) -> Result<()> {
     let Value::Table(table) = &node.value else { return Ok(()) };
     let tables = [("limits", &LIMITS), ("splitting", &SPLITTING), ("satellite", &SATELLITE)];
     for entry in &table.entries {

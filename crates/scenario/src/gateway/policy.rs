@@ -7,7 +7,7 @@ use bentpipe_gateway::policy::{Action, Network, Policy, Rule};
 use std::fmt::Display;
 use std::str::FromStr;
 
-pub(crate) const POLICY: Section = Section {
+pub(super) const POLICY: Section = Section {
     path: "gateway.NAME.policy",
     about: "Which connections are split; without it, all.",
     fields: &[
@@ -22,7 +22,7 @@ pub(crate) const POLICY: Section = Section {
     example: "policy = { rule = [{ action = \"forward\", port = [22, \"8000-8999\"] }] }",
 };
 
-pub(crate) const REJECT_QUIC: Section = Section {
+pub(super) const REJECT_QUIC: Section = Section {
     path: "gateway.toml, policy",
     about: "In `gateway.toml` alone.",
     fields: &[field(
@@ -34,7 +34,7 @@ pub(crate) const REJECT_QUIC: Section = Section {
     example: "",
 };
 
-pub(crate) const RULE: Section = Section {
+pub(super) const RULE: Section = Section {
     path: "gateway.NAME.policy.rule",
     about: "A rule. It matches if all match that it has; each may be a list, of which one must. In a simulation, \
             hosts, routers and gateways have the addresses 10.0.0.1, 10.0.0.2 and so on, each kind in the order \

@@ -13,7 +13,7 @@ const FIN_HOLDS: RangeInclusive<Span> = Span(Duration::ZERO)..=Span(Duration::fr
 /// From the SYN on, to more than any page has.
 const ADOPTIONS: RangeInclusive<Size> = Size(0)..=Size(1 << 30);
 
-pub(crate) const SPLITTING: Section = Section {
+pub(super) const SPLITTING: Section = Section {
     path: "gateway.NAME.splitting",
     about: "What of the hosts' connections is end to end.",
     fields: &[
