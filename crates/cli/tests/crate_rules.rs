@@ -1,23 +1,30 @@
-//! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, lab ← {papers, python}, all ← cli;
+//! Imports run one way: core ← gateway ← config ← scenario ← {sim, net}, sim ← lab, lab ← {papers, python}, all ← cli;
 //! sim and net do not know each other, and plot knows none of ours. Inside core, neither do `tcp` and `link`.
 
-use cargo_metadata::{DependencyKind, MetadataCommand};
+use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 12] = [
+const RULES: [(&str, &[&str]); 13] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
     ("bentpipe-record", &["bentpipe-core"]),
     ("bentpipe-gateway", &["bentpipe-core"]),
-    ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
+    ("bentpipe-config", &["bentpipe-core", "bentpipe-gateway"]),
+    ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway", "bentpipe-config"]),
     ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
     (
         "bentpipe-net",
-        &["bentpipe-capture", "bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"],
+        &[
+            "bentpipe-capture",
+            "bentpipe-core",
+            "bentpipe-gateway",
+            "bentpipe-config",
+            "bentpipe-scenario",
+        ],
     ),
     (
         "bentpipe-lab",
@@ -25,6 +32,7 @@ const RULES: [(&str, &[&str]); 12] = [
             "bentpipe-capture",
             "bentpipe-core",
             "bentpipe-gateway",
+            "bentpipe-config",
             "bentpipe-plot",
             "bentpipe-record",
             "bentpipe-scenario",
@@ -43,7 +51,13 @@ const RULES: [(&str, &[&str]); 12] = [
     ),
     (
         "bentpipe-python",
-        &["bentpipe-capture", "bentpipe-core", "bentpipe-lab", "bentpipe-scenario"],
+        &[
+            "bentpipe-capture",
+            "bentpipe-core",
+            "bentpipe-config",
+            "bentpipe-lab",
+            "bentpipe-scenario",
+        ],
     ),
     (
         "bentpipe",
@@ -52,6 +66,7 @@ const RULES: [(&str, &[&str]); 12] = [
             "bentpipe-capture",
             "bentpipe-core",
             "bentpipe-gateway",
+            "bentpipe-config",
             "bentpipe-scenario",
             "bentpipe-sim",
             "bentpipe-net",
@@ -62,12 +77,16 @@ const RULES: [(&str, &[&str]); 12] = [
     ),
 ];
 
+/// All crates of ours.
+fn packages() -> Vec<Package> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap().packages
+}
+
 #[test]
 fn crates_depend_one_way() {
     let rules: BTreeMap<&str, &[&str]> = RULES.into_iter().collect();
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
-    let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap();
-    let packages = metadata.workspace_packages();
+    let packages = packages();
     assert_eq!(packages.len(), RULES.len(), "every crate has a rule");
     for package in packages {
         let allowed = rules[package.name.as_str()];
@@ -80,6 +99,19 @@ fn crates_depend_one_way() {
                 package.name,
                 dependency.name
             );
+        }
+    }
+}
+
+/// Who installs a gateway reads its file, and gets neither orbits nor statistics.
+#[test]
+fn a_gateways_file_brings_no_simulation() {
+    let strangers = [("bentpipe-config", &["pathfinding", "rand", "sgp4", "statrs"])];
+    let packages = packages();
+    for (name, strangers) in strangers {
+        let package = packages.iter().find(|package| package.name.as_str() == name).unwrap();
+        for dependency in &package.dependencies {
+            assert!(!strangers.contains(&dependency.name.as_str()), "{name}: {}", dependency.name);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Where a scenario's text comes from: a file, or an example in the binary.
 
 use crate::examples;
-use bentpipe_scenario::{Change, Experiment, ScenarioError};
+use bentpipe_config::ScenarioError;
+use bentpipe_scenario::{Change, Experiment};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

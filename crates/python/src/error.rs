@@ -1,6 +1,6 @@
 //! Errors as Python's exceptions.
 
-use bentpipe_scenario::{Problem, ScenarioError};
+use bentpipe_config::{Problem, ScenarioError};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::fmt::Display;

@@ -3,10 +3,10 @@
 //! A path is that of a sweep, and a changed value is read by the same code as any other. A field
 //! that is swept in the file is swept no longer once it is changed; `sweep.run.duration=["5s", "9s"]` sweeps one.
 
-use crate::document::{self, Node, Table, Value};
-use crate::error::{Place, Problem, ScenarioError};
-use crate::reader::{Context, OutsidePlaces, Result};
 use crate::sweep::{self, Axis};
+use bentpipe_config::document::{self, Node, Table, Value};
+use bentpipe_config::reader::{Context, OutsidePlaces, Result};
+use bentpipe_config::{Place, Problem, ScenarioError};
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,13 +1,13 @@
 //! An experiment: a scenario's file with its sweep and its repetitions.
 
-use crate::ScenarioError;
 use crate::change::{self, Change, Changes};
-use crate::document::{self, Table};
 use crate::figure::{self, Figure};
-use crate::reader::{Context, ReadFile, Reader};
 use crate::repeat::{self, Repeat};
 use crate::scenario::{self, Scenario};
 use crate::sweep::{self, Sweep};
+use bentpipe_config::ScenarioError;
+use bentpipe_config::document::{self, Table};
+use bentpipe_config::reader::{Context, ReadFile, Reader};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

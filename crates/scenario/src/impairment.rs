@@ -1,7 +1,7 @@
 //! What befalls packets on a link besides losses: jitter, reordering, duplicates, damage.
 
 use crate::distribution::RandomTime;
-use crate::reader::{Reader, Result, Section, field};
+use bentpipe_config::reader::{Reader, Result, Section, field};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Probability;
 

@@ -1,6 +1,5 @@
 //! Links: two directions, each with a rate, a delay, a queue and losses.
 
-use crate::document::Table;
 use crate::impairment::{IMPAIRMENTS, Impairments};
 use crate::loss::{self, Outages, merge};
 use crate::names::{Names, NodeIndex};
@@ -8,8 +7,9 @@ use crate::node::Node;
 use crate::orbit::{Orbit, Pass, Position};
 use crate::profile::{self, Ground, Profile};
 use crate::queue::{self, read_queue};
-use crate::reader::{Context, Reader, Result, Section, field, one_of};
 use crate::trace::Trace;
+use bentpipe_config::document::Table;
+use bentpipe_config::reader::{Context, Reader, Result, Section, field, one_of};
 use bentpipe_core::link::{Framing, Line, LossKind, Order, QueueKind, Varying};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
@@ -268,7 +268,7 @@ pub(crate) fn mtu(reader: &Reader<'_>) -> Result<u32> {
 fn ends(reader: &Reader<'_>, names: &Names) -> Result<[NodeIndex; 2]> {
     let context = reader.context;
     let node = reader.need_node("between")?;
-    let crate::document::Value::List(list) = &node.value else {
+    let bentpipe_config::document::Value::List(list) = &node.value else {
         return Err(context.type_error(node, "a list of two nodes such as [\"r1\", \"client\"]"));
     };
     let [a, b] = list.as_slice() else {

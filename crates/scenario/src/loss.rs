@@ -1,8 +1,8 @@
 //! Loss of packets on a link, apart from its queue.
 
 use crate::distribution::RandomTime;
-use crate::document::{Node, Value};
-use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, FromNode, Reader, Result, Section, field};
 use bentpipe_core::link::{self, GilbertElliott, LossKind, States, Varying};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;

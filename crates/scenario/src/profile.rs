@@ -1,8 +1,8 @@
 //! Ready-made links.
 
-use crate::document::Node;
 use crate::orbit::Pass;
-use crate::reader::{Context, Result};
+use bentpipe_config::document::Node;
+use bentpipe_config::reader::{Context, Result};
 use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;

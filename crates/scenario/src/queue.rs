@@ -1,7 +1,7 @@
 //! How a scenario says what queue a link has.
 
-use crate::document::{Node, Value};
-use crate::reader::{Context, Reader, Result, Section, field, one_of};
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, Reader, Result, Section, field, one_of};
 use bentpipe_core::link::{Line, Measure, QueueKind, QueueLimit, QueueName};
 use bentpipe_core::text::{Choice, Parameters};
 use bentpipe_core::time::Duration;

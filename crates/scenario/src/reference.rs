@@ -1,12 +1,12 @@
 //! The reference of the file format, from the very declarations by which files are read.
 
-use crate::gateway;
-use crate::reader::Section;
 use crate::scenario::SCENARIO;
 use crate::{
     copies, fault, figure, flow, group, impairment, link, middlebox, node, range, record, repeat,
     run, sweep, workload,
 };
+use bentpipe_config::gateway;
+use bentpipe_config::reader::Section;
 use std::fmt::Write;
 
 /// All sections, in the order of the reference.

@@ -1,6 +1,6 @@
 //! How long a run lasts, and with which random numbers.
 
-use crate::reader::{Reader, Result, Section, field, one_of};
+use bentpipe_config::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
 
 /// The frame of a run.

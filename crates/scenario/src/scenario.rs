@@ -1,13 +1,9 @@
 //! A whole scenario: one point of an experiment, checked.
 
-use crate::ScenarioError;
 use crate::copies;
-use crate::document::{Node as Tree, Table, Value};
-use crate::error::Problem;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
-use crate::gateway;
 use crate::group::{self, Group};
 use crate::impairment;
 use crate::link::{self, Link};
@@ -16,11 +12,15 @@ use crate::names::{LinkIndex, Names, NodeIndex};
 use crate::network;
 use crate::node::{self, Node, NodeKind};
 use crate::random::Seeds;
-use crate::reader::{Context, Reader, Result, Section, field};
 use crate::record::{self, Record};
 use crate::run::{self, Run};
-use crate::tcp::TcpLayer;
 use crate::workload;
+use bentpipe_config::Problem;
+use bentpipe_config::ScenarioError;
+use bentpipe_config::TcpLayer;
+use bentpipe_config::document::{Node as Tree, Table, Value};
+use bentpipe_config::gateway;
+use bentpipe_config::reader::{Context, Reader, Result, Section, field};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 
 /// One point of an experiment: a network, what happens on it, and what is recorded. Everything in

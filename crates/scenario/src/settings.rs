@@ -3,14 +3,14 @@
 //! Keys and values are those of a scenario's link and read by the same code. A value is written as in TOML, or
 //! without quotes.
 
-use crate::document::{self, Table};
-use crate::error::{Problem, ScenarioError};
 use crate::impairment::IMPAIRMENTS;
 use crate::link::{self, DIRECTION, Direction};
 use crate::live_link::LiveLink;
 use crate::profile::{self, Ground};
 use crate::random::Seeds;
-use crate::reader::{Context, ReadFile, Reader, Section, field};
+use bentpipe_config::document::{self, Table};
+use bentpipe_config::reader::{Context, ReadFile, Reader, Section, field};
+use bentpipe_config::{Problem, ScenarioError};
 use bentpipe_core::time::Duration;
 
 /// Which direction a setting is about.

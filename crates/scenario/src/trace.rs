@@ -1,8 +1,8 @@
 //! Traces: files with the rate, delay and loss of a link over time.
 
-use crate::document::Node;
-use crate::error::Problem;
-use crate::reader::{Context, Result};
+use bentpipe_config::Problem;
+use bentpipe_config::document::Node;
+use bentpipe_config::reader::{Context, Result};
 use bentpipe_core::link::{After, Schedule};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate, parse_duration};

@@ -5,8 +5,8 @@
 //! (4100 requests and replies, 1314 think times, 1444 page visits); between them straight lines.
 //! Mah counts a page's connections, not its images: one object a connection (HTTP/1.0).
 
-use crate::document::{Node, Value};
-use crate::reader::{Context, FromNode, Reader, Result, Section, field};
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, FromNode, Reader, Result, Section, field};
 use bentpipe_core::units::Bytes;
 use strum::VariantArray;
 

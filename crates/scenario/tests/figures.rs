@@ -1,6 +1,7 @@
 //! `[figure.NAME]`: what is read, what is refused, and that no run depends on it.
 
-use bentpipe_scenario::{AxisName, Errors, Experiment, FigureKind, Line, ScenarioError};
+use bentpipe_config::ScenarioError;
+use bentpipe_scenario::{AxisName, Errors, Experiment, FigureKind, Line};
 
 const NETWORK: &str = r#"
 [run]

@@ -22,6 +22,7 @@ use condition::Condition;
 use reload::LastReload;
 
 use crate::outputs::Outputs;
+use bentpipe_config::gateway::Interface;
 use bentpipe_net::bpf::Attachment;
 use bentpipe_net::bump::{self, BumpConfig, BumpError, Monitor};
 use bentpipe_net::control::Turn;
@@ -37,7 +38,6 @@ use bentpipe_net::signals::{self, Signals};
 use bentpipe_net::surroundings::{Side, Surroundings};
 use bentpipe_net::tun::Offload;
 use bentpipe_net::watchdog::{self, WatchError, Watchdog};
-use bentpipe_scenario::gateway::Interface;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

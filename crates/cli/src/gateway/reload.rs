@@ -4,9 +4,9 @@
 //! is taken as a whole or not at all, so that a gateway is always as one file says.
 
 use super::config;
+use bentpipe_config::gateway::GatewayFile;
 use bentpipe_net::control::{ControlClient, Reconfiguration};
 use bentpipe_net::privileges;
-use bentpipe_scenario::gateway::GatewayFile;
 use serde_json::{Value, json};
 use std::io;
 use std::path::PathBuf;

@@ -1,10 +1,11 @@
 //! What goes wrong with `bentpipe link`.
 
 use crate::sim;
+use bentpipe_config::ScenarioError;
 use bentpipe_net::between::BetweenError;
 use bentpipe_net::netns_command::NetnsCommandError;
 use bentpipe_net::poll::LoopError;
-use bentpipe_scenario::{ScenarioError, SettingsError};
+use bentpipe_scenario::SettingsError;
 use std::io;
 
 /// Why `bentpipe link` failed.

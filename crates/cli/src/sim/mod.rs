@@ -7,11 +7,12 @@ pub(crate) mod progress;
 pub(crate) mod table;
 
 use crate::plot;
+use bentpipe_config::ScenarioError;
 use bentpipe_lab::drawing;
 use bentpipe_lab::{
     Executed, Failure, Folder, LabError, Options, Shard, Source, SourceError, execute,
 };
-use bentpipe_scenario::{Change, Experiment, ScenarioError};
+use bentpipe_scenario::{Change, Experiment};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io::{self, Write};

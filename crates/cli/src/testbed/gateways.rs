@@ -1,8 +1,8 @@
 //! The `gateway.toml` of each gateway of a scenario.
 
 use super::Error;
+use bentpipe_config::gateway::GatewayFile;
 use bentpipe_net::network::Layout;
-use bentpipe_scenario::gateway::GatewayFile;
 use bentpipe_scenario::{Experiment, NodeKind, Point};
 use toml::{Table, Value};
 

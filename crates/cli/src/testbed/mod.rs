@@ -9,11 +9,11 @@ mod status;
 mod up;
 
 use crate::sim;
+use bentpipe_config::ScenarioError;
 use bentpipe_lab::LabError;
 use bentpipe_net::netns::{Namespace, NetnsError};
 use bentpipe_net::network::{self, Folder, NetworkError, Role};
 use bentpipe_net::real_time;
-use bentpipe_scenario::ScenarioError;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;

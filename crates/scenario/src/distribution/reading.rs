@@ -1,10 +1,10 @@
 //! Random times and sizes as they are read.
 
 use super::{Distribution, RandomSize, RandomTime};
-use crate::document::{Node, Value};
-use crate::error::Problem;
-use crate::reader::{Context, Field, FromNode, Reader, Result, Section, field};
 use crate::web;
+use bentpipe_config::Problem;
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, Field, FromNode, Reader, Result, Section, field};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;

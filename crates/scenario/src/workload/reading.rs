@@ -1,10 +1,10 @@
 //! Workloads as they are read.
 
 use super::*;
-use crate::document::Value;
 use crate::link::Link;
 use crate::names::{Names, NodeIndex};
-use crate::reader::{Reader, Result};
+use bentpipe_config::document::Value;
+use bentpipe_config::reader::{Reader, Result};
 use bentpipe_core::time::Instant;
 
 /// What a workload's description refers to.

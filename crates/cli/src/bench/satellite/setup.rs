@@ -1,8 +1,9 @@
 //! What a column of a case runs: a network from `networks/`, what stands at its ends, and what is
 //! different from the file.
 
+use bentpipe_config::ScenarioError;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
-use bentpipe_scenario::{Change, Experiment, Point, ScenarioError};
+use bentpipe_scenario::{Change, Experiment, Point};
 
 pub(super) const DOWNLOAD: &str = include_str!("networks/download.toml");
 pub(super) const BOTH_WAYS: &str = include_str!("networks/both-ways.toml");

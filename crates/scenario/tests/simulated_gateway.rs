@@ -1,10 +1,12 @@
 //! The file that an operator deploys is simulated.
 
-use super::INTERFACES;
+use bentpipe_config::gateway::GatewayFile;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_gateway::{Config, Discard, Handshake};
 use bentpipe_scenario::{Experiment, NodeKind};
+
+const INTERFACES: &str = "[interfaces]\nlan = [\"a\"]\nsatellite = [\"b\"]\n";
 
 const NETWORK: &str = r#"
 run = { duration = "10s" }
@@ -40,8 +42,9 @@ const FILE: &str = "[satellite]\nrate = \"8Mbit/s\"\nround-trip = \"500ms\"\nrto
 
 #[test]
 fn a_scenarios_gateway_is_what_its_file_says() {
-    let deployed = super::read(&format!("{INTERFACES}{FILE}")).unwrap();
-    let simulated = gateway("config = \"gateway.toml\"", &format!("{INTERFACES}{FILE}")).unwrap();
+    let text = format!("{INTERFACES}{FILE}");
+    let deployed = GatewayFile::parse("gateway.toml", &text, 64 << 30).unwrap().config;
+    let simulated = gateway("config = \"gateway.toml\"", &text).unwrap();
     // Links carry packets of at most one MTU.
     assert_eq!(simulated, Config { super_segments: false, ..deployed });
     // A file for simulations alone needs no interfaces.

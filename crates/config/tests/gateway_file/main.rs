@@ -3,12 +3,11 @@
 mod bounds;
 mod changes;
 mod policy;
-mod simulated;
 
+use bentpipe_config::gateway::GatewayFile;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, Handshake, MssLimit};
-use bentpipe_scenario::gateway::GatewayFile;
 
 /// Of a host that a gateway could run on.
 const MEMORY: u64 = 64 << 30;
@@ -144,7 +143,7 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
 #[test]
 fn the_defaults_that_are_declared_are_those_that_hold() {
     let (mut compared, usual) = (0, setup(INTERFACES).unwrap());
-    for section in bentpipe_scenario::reference::sections() {
+    for section in bentpipe_config::gateway::SECTIONS {
         let (_, rest) = section.path.split_once("gateway.").unwrap_or(("", ""));
         let table = match rest {
             "NAME.satellite" => "satellite",
