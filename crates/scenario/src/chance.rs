@@ -3,10 +3,11 @@
 //! What is not known here does not compile: a new kind of link, middlebox or workload has to say whether
 //! it draws random numbers.
 
+use crate::direction::Direction;
 use crate::distribution::{Distribution, RandomSize, RandomTime};
 use crate::flow::Flow;
 use crate::impairment::Impairments;
-use crate::link::{Direction, Link};
+use crate::link::Link;
 use crate::loss::Outages;
 use crate::middlebox::MiddleboxKind;
 use crate::scenario::Scenario;

@@ -34,7 +34,8 @@ impl Impairments {
     };
 }
 
-pub(crate) const IMPAIRMENTS: Section = Section {
+/// The keys of [`Impairments`].
+pub const IMPAIRMENTS: Section = Section {
     path: "link.NAME (and its `back`), impairments",
     about: "What else befalls packets behind the line. Each has random numbers of its own, so that one more changes \
             nothing of the others. A damaged packet is discarded where its checksum is looked at, and counts as lost on the link.",

@@ -1,6 +1,6 @@
 //! A direction of a link as the core has it: for the simulator, and for links on real packets.
 
-use crate::link::Direction;
+use crate::direction::Direction;
 use crate::loss::Outages;
 use crate::random::Seeds;
 use bentpipe_core::link::{self, LinkConfig};

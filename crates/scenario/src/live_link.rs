@@ -1,12 +1,9 @@
 //! A link that is to be emulated on real packets: all that a run of it takes.
 
-use crate::fault::FaultKind;
+use crate::direction::Direction;
 use crate::impaired::Impaired;
-use crate::link::Direction;
 use crate::medium::media;
-use crate::names::LinkIndex;
 use crate::random::Seeds;
-use crate::scenario::Scenario;
 use bentpipe_core::link::{LinkConfig, Medium};
 use bentpipe_core::time::Duration;
 
@@ -28,27 +25,6 @@ pub struct LiveLink {
 }
 
 impl LiveLink {
-    /// The link `index` of `scenario` in a run. It is out when a fault says so.
-    pub fn of(scenario: &Scenario, index: LinkIndex, run: u64) -> LiveLink {
-        let link = scenario.link(index);
-        let horizon = scenario.run.duration;
-        let down = scenario.faults.iter().filter_map(|fault| match fault.kind {
-            FaultKind::LinkDown(of) if of == index => {
-                let rest = horizon.saturating_sub(fault.at);
-                Some((fault.at, fault.lasting.unwrap_or(rest)))
-            }
-            _ => None,
-        });
-        LiveLink {
-            name: link.name.clone(),
-            directions: [link.forward.clone(), link.back.clone()],
-            mtu: link.mtu,
-            down: down.collect(),
-            seeds: scenario.seeds(run),
-            horizon,
-        }
-    }
-
     /// Both directions, forward first, with the random numbers that a simulation has.
     pub fn parts(&self) -> [(LinkConfig, Option<Impaired>); 2] {
         [0, 1].map(|number| {

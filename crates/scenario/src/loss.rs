@@ -58,13 +58,13 @@ impl Outages {
             // Time goes on even where both are drawn as nothing.
             at += (length + every.sample(rng)).max(Duration::from_micros(1));
         }
-        merge(&mut spans);
+        merge_spans(&mut spans);
         spans
     }
 }
 
 /// Puts spans (beginning, length) in order and joins those that touch; empty ones go.
-pub(crate) fn merge(spans: &mut Vec<(Duration, Duration)>) {
+pub fn merge_spans(spans: &mut Vec<(Duration, Duration)>) {
     spans.retain(|(_, length)| !length.is_zero());
     spans.sort();
     let mut merged: Vec<(Duration, Duration)> = Vec::with_capacity(spans.len());

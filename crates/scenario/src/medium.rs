@@ -1,9 +1,7 @@
 //! What directions of links share.
 
-use crate::link::Direction;
-use crate::names::LinkIndex;
+use crate::direction::Direction;
 use crate::random::Seeds;
-use crate::scenario::Scenario;
 use bentpipe_core::link::Medium;
 use bentpipe_core::units::Rate;
 use std::collections::BTreeMap;
@@ -25,17 +23,4 @@ pub fn media<'a>(
         Medium::new(lines, rate, seeds.stream(&format!("medium.{name}/backoff")))
     };
     media.into_iter().map(medium).collect()
-}
-
-impl Scenario {
-    /// Whether link `index` shares a medium with another one.
-    pub fn shares_medium(&self, index: LinkIndex) -> bool {
-        let names = |at: usize| {
-            let link = &self.links[at];
-            [&link.forward, &link.back].into_iter().filter_map(|way| way.medium.as_deref())
-        };
-        (0..self.links.len())
-            .filter(|other| *other != index.0)
-            .any(|other| names(other).any(|name| names(index.0).any(|own| own == name)))
-    }
 }

@@ -1,12 +1,10 @@
 //! Ready-made links.
 
-use crate::orbit::Pass;
 use bentpipe_config::document::Node;
-use bentpipe_config::reader::{Context, Result};
+use bentpipe_config::reader::{Context, Reader, Result};
 use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use std::sync::Arc;
 
 /// A ready-made link by name: rates and one-way delays, and where they come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,33 +147,33 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 /// What holds where a direction does not say it.
-#[derive(Clone)]
-pub(crate) struct Ground {
-    pub(crate) rate: Option<Rate>,
-    pub(crate) delay: Varying<Duration>,
-    pub(crate) outages: Vec<(Duration, Duration)>,
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// Of the line; `None`: unlimited.
+    pub rate: Option<Rate>,
+    /// One way.
+    pub delay: Varying<Duration>,
+    /// Spans (beginning, length) besides those that it says.
+    pub outages: Vec<(Duration, Duration)>,
 }
 
 impl Ground {
-    /// What `profile` says, forward and back; nothing where there is none.
-    pub(crate) fn of(profile: Option<&Profile>) -> [Ground; 2] {
+    /// What the link's `profile` says, forward and back; nothing where there is none.
+    ///
+    /// # Errors
+    /// There is no such profile.
+    pub fn read(reader: &Reader<'_>) -> Result<[Ground; 2]> {
+        let profile = reader.node("profile").map(|node| find(reader.context, node)).transpose()?;
         let ground =
             |rate, delay| Ground { rate, delay: Varying::Constant(delay), outages: vec![] };
-        match profile {
+        Ok(match profile {
             None => [ground(None, Duration::ZERO), ground(None, Duration::ZERO)],
             Some(p) => [ground(Some(p.rate), p.delay), ground(Some(p.back_rate), p.back_delay)],
-        }
-    }
-
-    /// Delay and outages are those of `pass`.
-    pub(crate) fn follow(&mut self, pass: Pass) -> Arc<Pass> {
-        self.delay = pass.delay.clone();
-        self.outages.clone_from(&pass.outages);
-        Arc::new(pass)
+        })
     }
 }
 
-pub(crate) fn find(context: &Context<'_>, node: &Node) -> Result<&'static Profile> {
+fn find(context: &Context<'_>, node: &Node) -> Result<&'static Profile> {
     let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
     Ok(&PROFILES[context.one_of(node, "profile", &names)?])
 }

@@ -14,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 ///
 /// Names of streams are paths: `link.NAME/forward/loss` and `link.NAME/back/queue` for a link's
 /// directions, `flow.INSTANCE/start`, `flow.INSTANCE/size` and so on for what a single flow draws
-/// (see [`Flow::instances`](crate::Flow::instances)), `host.NAME/isn` for a host.
+/// (a scenario's `Flow::instances`), `host.NAME/isn` for a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeds {
     run: u64,

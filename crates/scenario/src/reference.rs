@@ -1,8 +1,9 @@
 //! The reference of the file format, from the very declarations by which files are read.
 
+use crate::distribution::RANDOM_SECTIONS;
 use crate::scenario::SCENARIO;
 use crate::{
-    copies, fault, figure, flow, group, impairment, link, middlebox, node, range, record, repeat,
+    copies, direction, fault, figure, flow, group, link, middlebox, node, range, record, repeat,
     run, sweep, workload,
 };
 use bentpipe_config::gateway;
@@ -13,20 +14,9 @@ use std::fmt::Write;
 const SECTIONS: &[&[&Section]] = &[
     &[&SCENARIO, &run::RUN, &repeat::REPEAT, &node::HOST, &node::ROUTER, &node::GATEWAY],
     gateway::SECTIONS,
+    &[&link::LINK],
+    direction::SECTIONS,
     &[
-        &link::LINK,
-        &link::DIRECTION,
-        &impairment::IMPAIRMENTS,
-        &impairment::MEDIUM,
-        &crate::queue::DROP_TAIL,
-        &crate::queue::RED,
-        &crate::queue::CODEL,
-        &crate::queue::FQ_CODEL,
-        &crate::queue::PIE,
-        &crate::queue::POLICER,
-        &crate::loss::GILBERT_ELLIOTT,
-        &crate::loss::OUTAGE,
-        &crate::loss::RANDOM_OUTAGES,
         &crate::orbit::GEO,
         &crate::orbit::WALKER,
         &crate::orbit::CONSTELLATION,
@@ -49,8 +39,9 @@ const SECTIONS: &[&[&Section]] = &[
         &workload::POISSON,
         &workload::UDP,
         &workload::PING,
-        &crate::distribution::RANDOM,
-        &crate::distribution::RANDOM_SIZE,
+    ],
+    RANDOM_SECTIONS,
+    &[
         &group::GROUP,
         &fault::FAULT,
         &record::RECORD,

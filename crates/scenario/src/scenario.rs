@@ -1,11 +1,12 @@
 //! A whole scenario: one point of an experiment, checked.
 
 use crate::copies;
+use crate::direction::DIRECTION;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::group::{self, Group};
-use crate::impairment;
+use crate::impairment::IMPAIRMENTS;
 use crate::link::{self, Link};
 use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
@@ -124,12 +125,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     let nodes = nodes(&top, &names, below)?;
     let around = link::Around { names: &names, nodes: &nodes, duration: run.duration };
     let links = each(&top, "link", |name, node, table| {
-        let reader = Reader::open(
-            context,
-            node,
-            table,
-            &[&link::LINK, &link::DIRECTION, &impairment::IMPAIRMENTS],
-        )?;
+        let reader = Reader::open(context, node, table, &[&link::LINK, &DIRECTION, &IMPAIRMENTS])?;
         Link::read(&reader, name, &around)
     })?;
     check_gateways(&top, &nodes, &links)?;

@@ -1,12 +1,12 @@
 //! A link said by settings, as on a command line: `rate=3Mbit/s,queue=codel,loss=0.1%`.
 //!
-//! Keys and values are those of a scenario's link and read by the same code. A value is written as in TOML, or
+//! Keys and values are those of a link in a file and read by the same code. A value is written as in TOML, or
 //! without quotes.
 
+use crate::direction::{self, DIRECTION, Direction, read_mtu};
 use crate::impairment::IMPAIRMENTS;
-use crate::link::{self, DIRECTION, Direction};
 use crate::live_link::LiveLink;
-use crate::profile::{self, Ground};
+use crate::profile::Ground;
 use crate::random::Seeds;
 use bentpipe_config::document::{self, Table};
 use bentpipe_config::reader::{Context, ReadFile, Reader, Section, field};
@@ -134,9 +134,8 @@ impl LinkSettings {
         horizon: Duration,
     ) -> Result<LiveLink, ScenarioError> {
         let whole = Reader::of_table(context, &self.whole, 0, WHAT, &[&WHOLE])?;
-        let profile = whole.node("profile").map(|node| profile::find(context, node)).transpose()?;
-        let mtu = whole.node("mtu").map(|_| link::mtu(&whole)).transpose()?;
-        let [forward, back] = Ground::of(profile);
+        let [forward, back] = Ground::read(&whole)?;
+        let mtu = read_mtu(&whole)?;
         let direction = |own: &Table, ground: &Ground| -> Result<Direction, ScenarioError> {
             let mut table = self.both.clone();
             for (one, other) in [("loss", "gilbert-elliott"), ("gilbert-elliott", "loss")] {
@@ -152,7 +151,7 @@ impl LinkSettings {
                 Some(_) => Vec::new(),
             };
             let reader = Reader::of_table(context, &table, 0, WHAT, &OF_DIRECTION)?;
-            link::direction(&reader, ground, &firm)
+            direction::direction(&reader, ground, &firm)
         };
         Ok(LiveLink {
             name: "link".to_owned(),

@@ -77,7 +77,7 @@ impl Options {
         if scenario.shares_medium(LinkIndex(index)) {
             return Err(Error::Medium(format!("link {} of {name}", names[index])));
         }
-        let link = LiveLink::of(&scenario, LinkIndex(index), 0);
+        let link = scenario.live_link(LinkIndex(index), 0);
         live(link)
     }
 }

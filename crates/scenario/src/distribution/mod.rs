@@ -6,13 +6,17 @@
 
 mod reading;
 
-pub(crate) use reading::{RANDOM, RANDOM_SIZE};
+use reading::{RANDOM, RANDOM_SIZE};
 
+use bentpipe_config::reader::Section;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Random times and sizes with their keys.
+pub const RANDOM_SECTIONS: &[&Section] = &[&RANDOM, &RANDOM_SIZE];
 
 /// A distribution of positive numbers: seconds in a [`RandomTime`], bytes in a [`RandomSize`].
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! Random times and sizes as they are read.
 
 use super::{Distribution, RandomSize, RandomTime};
-use crate::web;
+use crate::measured;
 use bentpipe_config::Problem;
 use bentpipe_config::document::{Node, Value};
 use bentpipe_config::reader::{Context, Field, FromNode, Reader, Result, Section, field};
@@ -37,7 +37,7 @@ const FIELDS: &[Field] = &[
 ];
 
 /// The reference of distributions.
-pub(crate) const RANDOM: Section = Section {
+pub(super) const RANDOM: Section = Section {
     path: "a random time or size",
     about: ABOUT,
     fields: FIELDS,
@@ -45,7 +45,7 @@ pub(crate) const RANDOM: Section = Section {
 };
 
 /// Sizes may also be rounded.
-pub(crate) const RANDOM_SIZE: Section = Section {
+pub(super) const RANDOM_SIZE: Section = Section {
     path: "a random size, also",
     about: "Sizes only.",
     fields: &[field(
@@ -152,9 +152,9 @@ fn distribution(reader: &Reader<'_>, unit: Unit) -> Result<Distribution> {
         }
         Kind::Measured => measured(context, node, unit),
         Kind::Like => {
-            let names = web::MEASURED.map(|(name, _)| name);
+            let names = measured::MEASURED.map(|(name, _)| name);
             let found = context.one_of(node, "measurement", &names)?;
-            Ok(Distribution::Measured(web::MEASURED[found].1.to_vec()))
+            Ok(Distribution::Measured(measured::MEASURED[found].1.to_vec()))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A run over moving satellites: from step to step, who serves and how long the way is.
 
 use super::delay_of;
-use crate::loss::merge;
+use crate::loss::merge_spans;
 use bentpipe_core::link::{After, Schedule, Varying};
 use bentpipe_core::time::Duration;
 
@@ -91,7 +91,7 @@ pub(super) fn pass(sky: &mut impl Sky, timing: &Timing, duration: Duration) -> P
         outages.push((since, now.max(duration) + timing.step - since));
     }
     delays.dedup_by_key(|step| step.0);
-    merge(&mut outages);
+    merge_spans(&mut outages);
     let delay = Schedule::new(delays, After::Hold).map_or(Duration::ZERO.into(), Into::into);
     Pass { delay, outages, ways }
 }

@@ -10,6 +10,7 @@ pub(crate) use fields::*;
 pub(crate) use reading::Around;
 
 use crate::distribution::{Distribution, RandomSize, RandomTime};
+use crate::measured;
 use crate::names::LinkIndex;
 use crate::web::{self, Page};
 use bentpipe_core::time::Duration;
@@ -258,7 +259,7 @@ impl Workload {
 
     /// Sizes of the replies of Mah's pages.
     pub fn mah_reply() -> RandomSize {
-        let distribution = Distribution::Measured(web::MAH_REPLY.to_vec());
+        let distribution = Distribution::Measured(measured::MAH_REPLY.to_vec());
         RandomSize { distribution, multiple_of: 1 }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::link::Link;
+use crate::measured;
 use crate::names::{Names, NodeIndex};
 use bentpipe_config::document::Value;
 use bentpipe_config::reader::{Reader, Result};
@@ -40,7 +41,7 @@ impl Workload {
             Kind::Pipelined => http(reader, HttpVersion::Pipelined, 1),
             Kind::Http2 => http2(reader).map(Workload::Http2),
             Kind::Telnet => {
-                let typing = RandomTime(Distribution::Measured(web::TELNET.to_vec()));
+                let typing = RandomTime(Distribution::Measured(measured::TELNET.to_vec()));
                 Ok(Workload::Telnet {
                     between: reader.or("between", typing)?,
                     keystroke: some_bytes(reader, "keystroke", 1)?,
