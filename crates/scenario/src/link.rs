@@ -1,14 +1,13 @@
 //! Links between nodes: their ends, costs and orbits.
 
-use crate::direction::{Direction, read_directions, read_mtu};
 use crate::names::{Names, NodeIndex};
 use crate::node::Node;
 use crate::orbit::{Orbit, Pass, Position};
-use crate::profile::Ground;
 use bentpipe_config::document::Value;
 use bentpipe_config::reader::{Reader, Result, Section, field};
 use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
+use bentpipe_links::{Direction, Ground, read_directions, read_mtu};
 use std::sync::Arc;
 
 /// A link between two nodes.

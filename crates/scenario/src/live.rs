@@ -1,9 +1,9 @@
 //! A scenario's link on real packets, apart from its scenario.
 
 use crate::fault::FaultKind;
-use crate::live_link::LiveLink;
 use crate::names::LinkIndex;
 use crate::scenario::Scenario;
+use bentpipe_links::LiveLink;
 
 impl Scenario {
     /// The link `index` in a run. It is out when a fault says so.

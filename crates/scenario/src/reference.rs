@@ -1,10 +1,9 @@
 //! The reference of the file format, from the very declarations by which files are read.
 
-use crate::distribution::RANDOM_SECTIONS;
 use crate::scenario::SCENARIO;
 use crate::{
-    copies, direction, fault, figure, flow, group, link, middlebox, node, range, record, repeat,
-    run, sweep, workload,
+    copies, fault, figure, flow, group, link, middlebox, node, range, record, repeat, run, sweep,
+    workload,
 };
 use bentpipe_config::gateway;
 use bentpipe_config::reader::Section;
@@ -15,7 +14,7 @@ const SECTIONS: &[&[&Section]] = &[
     &[&SCENARIO, &run::RUN, &repeat::REPEAT, &node::HOST, &node::ROUTER, &node::GATEWAY],
     gateway::SECTIONS,
     &[&link::LINK],
-    direction::SECTIONS,
+    bentpipe_links::SECTIONS,
     &[
         &crate::orbit::GEO,
         &crate::orbit::WALKER,
@@ -40,7 +39,7 @@ const SECTIONS: &[&[&Section]] = &[
         &workload::UDP,
         &workload::PING,
     ],
-    RANDOM_SECTIONS,
+    bentpipe_links::RANDOM_SECTIONS,
     &[
         &group::GROUP,
         &fault::FAULT,
@@ -90,7 +89,7 @@ pub fn markdown() -> String {
 fn profiles() -> String {
     let mut text = String::from("## Profiles\n\n| name | rate | back | delay | back | what |\n");
     text.push_str("| --- | --- | --- | --- | --- | --- |\n");
-    for profile in crate::profile::PROFILES {
+    for profile in bentpipe_links::PROFILES {
         let (rate, back) = (profile.rate, profile.back_rate);
         let [delay, way] =
             [profile.delay, profile.back_delay].map(|delay| delay.as_secs_f64() * 1e3);

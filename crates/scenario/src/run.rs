@@ -12,7 +12,7 @@ pub struct Run {
     pub warm_up: Duration,
     /// When it ends.
     pub end: RunEnd,
-    /// The scenario's random seed: see [`Seeds`](crate::Seeds).
+    /// The scenario's random seed: see [`Seeds`](bentpipe_links::Seeds).
     pub seed: u64,
 }
 

@@ -1,28 +1,23 @@
 //! A whole scenario: one point of an experiment, checked.
 
 use crate::copies;
-use crate::direction::DIRECTION;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
 use crate::group::{self, Group};
-use crate::impairment::IMPAIRMENTS;
 use crate::link::{self, Link};
 use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
 use crate::network;
 use crate::node::{self, Node, NodeKind};
-use crate::random::Seeds;
 use crate::record::{self, Record};
 use crate::run::{self, Run};
 use crate::workload;
-use bentpipe_config::Problem;
-use bentpipe_config::ScenarioError;
-use bentpipe_config::TcpLayer;
 use bentpipe_config::document::{Node as Tree, Table, Value};
-use bentpipe_config::gateway;
 use bentpipe_config::reader::{Context, Reader, Result, Section, field};
+use bentpipe_config::{Problem, ScenarioError, TcpLayer, gateway};
 use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_links::{DIRECTION, IMPAIRMENTS, Seeds};
 
 /// One point of an experiment: a network, what happens on it, and what is recorded. Everything in
 /// it has been checked: names are resolved, hosts reach each other.

@@ -1,6 +1,6 @@
 //! Web pages, and how many connections those of Mah have.
 //!
-//! Mah (INFOCOM 1997: see [`measured`](crate::measured)) counts a page's connections, not its images: one object a
+//! Mah (INFOCOM 1997: see [`measured`](bentpipe_links::measured)) counts a page's connections, not its images: one object a
 //! connection (HTTP/1.0). They are quantiles of the same data, of 1444 page visits.
 
 use bentpipe_config::document::{Node, Value};

@@ -1,6 +1,7 @@
 //! `bentpipe link --between`: two interfaces of this host, or of a network namespace, or two namespaces.
 
 use super::{Arguments, Error, told};
+use bentpipe_links::{LiveLink, Way};
 use bentpipe_net::between::{Attachment, Between as Taken};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::netns_pair::{self, End};
@@ -8,7 +9,6 @@ use bentpipe_net::signals::Signals;
 use bentpipe_net::steal::ProcessorTimes;
 use bentpipe_net::too_long::LengthLimit;
 use bentpipe_net::tun::Tun;
-use bentpipe_scenario::{LiveLink, Way};
 use std::io::{self, Write};
 use std::process::ExitCode;
 

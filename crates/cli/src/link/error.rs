@@ -2,10 +2,10 @@
 
 use crate::sim;
 use bentpipe_config::ScenarioError;
+use bentpipe_links::SettingsError;
 use bentpipe_net::between::BetweenError;
 use bentpipe_net::netns_command::NetnsCommandError;
 use bentpipe_net::poll::LoopError;
-use bentpipe_scenario::SettingsError;
 use std::io;
 
 /// Why `bentpipe link` failed.

@@ -9,6 +9,7 @@ mod record;
 mod report;
 mod self_test;
 
+use bentpipe_links::{LiveLink, Way};
 use bentpipe_net::emulator::{Emulator, Exit};
 use bentpipe_net::link_control;
 use bentpipe_net::links;
@@ -18,7 +19,6 @@ use bentpipe_net::serve::Server;
 use bentpipe_net::signals::{Signal, Signals};
 use bentpipe_net::steal::ProcessorTimes;
 use bentpipe_net::way::LinkParts;
-use bentpipe_scenario::{LiveLink, Way};
 pub(crate) use error::Error;
 use report::Report;
 use std::io::{self, Write};

@@ -1,9 +1,9 @@
 //! A run over moving satellites: from step to step, who serves and how long the way is.
 
 use super::delay_of;
-use crate::loss::merge_spans;
 use bentpipe_core::link::{After, Schedule, Varying};
 use bentpipe_core::time::Duration;
+use bentpipe_links::merge_spans;
 
 /// When a way through the sky is looked at, and what a change of it costs.
 #[derive(Debug, Clone, Copy, PartialEq)]

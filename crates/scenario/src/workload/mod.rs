@@ -9,12 +9,11 @@ mod reading;
 pub(crate) use fields::*;
 pub(crate) use reading::Around;
 
-use crate::distribution::{Distribution, RandomSize, RandomTime};
-use crate::measured;
 use crate::names::LinkIndex;
 use crate::web::{self, Page};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_links::{Distribution, RandomSize, RandomTime, measured};
 
 /// What a flow carries.
 #[derive(Debug, Clone, PartialEq)]

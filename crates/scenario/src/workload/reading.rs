@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::link::Link;
-use crate::measured;
 use crate::names::{Names, NodeIndex};
 use bentpipe_config::document::Value;
 use bentpipe_config::reader::{Reader, Result};
 use bentpipe_core::time::Instant;
+use bentpipe_links::measured;
 
 /// What a workload's description refers to.
 pub(crate) struct Around<'a> {

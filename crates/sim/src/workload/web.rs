@@ -1,6 +1,6 @@
 //! Background of Web pages after Mah, "An Empirical Model of HTTP Network Traffic" (INFOCOM 1997):
 //! many users together, whose pages begin as a Poisson process. Each page's number of objects, its
-//! requests and its replies are drawn from those of [`bentpipe_scenario::measured`] and
+//! requests and its replies are drawn from those of [`bentpipe_links::measured`] and
 //! [`bentpipe_scenario::web`]; HTTP/1.0 loads them.
 
 use super::conversation::{Conversations, Exchange};
@@ -11,9 +11,8 @@ use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
-use bentpipe_scenario::{
-    self as scenario, Distribution, HttpVersion, Load, RandomSize, RandomTime, measured, web,
-};
+use bentpipe_links::{Distribution, RandomSize, RandomTime, measured};
+use bentpipe_scenario::{self as scenario, HttpVersion, Load, web};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
