@@ -1,11 +1,11 @@
-//! What can be wrong with a file, and where.
+//! What can be wrong with a document, and where.
 
 use std::fmt;
 
-/// Why a file cannot be used: one line that points at the file, line and column.
+/// Why a document cannot be used: one line that points at the file, line and column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}{}", point.as_ref().map_or_else(String::new, |point| format!(" (at {point})")))]
-pub struct ScenarioError {
+pub struct DocumentError {
     /// Where.
     pub place: Box<Place>,
     /// What.

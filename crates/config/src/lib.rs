@@ -2,7 +2,7 @@
 //!
 //! A [`document`] knows where each value stands. A [`reader`] takes typed values from its tables, whose keys are
 //! declared with their documentation. What is wrong is one line that points at the file, line and column:
-//! [`ScenarioError`]. Nothing here knows a clock; files are read only through a function of the caller.
+//! [`DocumentError`]. Nothing here knows a clock; files are read only through a function of the caller.
 #![forbid(unsafe_code)]
 
 pub mod document;
@@ -11,5 +11,5 @@ pub mod gateway;
 pub mod reader;
 mod tcp;
 
-pub use error::{Place, Problem, ScenarioError, hint};
+pub use error::{DocumentError, Place, Problem, hint};
 pub use tcp::TcpLayer;

@@ -6,7 +6,7 @@
 mod values;
 
 use crate::document::{self, Entry, Node, Table, Value};
-use crate::error::{Place, Problem, ScenarioError, hint};
+use crate::error::{DocumentError, Place, Problem, hint};
 use bentpipe_core::text::{Choice, renamed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ pub const fn some_of<T: VariantNames>(key: &'static str, about: &'static str) ->
 }
 
 /// What was read, or what is wrong and where.
-pub type Result<T> = std::result::Result<T, ScenarioError>;
+pub type Result<T> = std::result::Result<T, DocumentError>;
 
 /// How a named file is read: its text, or why not.
 pub type ReadFile<'a> = dyn Fn(&str) -> std::result::Result<String, String> + 'a;
@@ -136,17 +136,17 @@ impl Context<'_> {
     }
 
     /// An error about what stands at `at`.
-    pub fn error(&self, at: usize, problem: Problem) -> ScenarioError {
+    pub fn error(&self, at: usize, problem: Problem) -> DocumentError {
         let mut place = self.place(at);
         if place.path.is_empty() {
             let document = document::parse(self.file, self.source);
             place.path = document.ok().and_then(|all| all.path_at(at)).unwrap_or_default();
         }
-        ScenarioError { place: Box::new(place), problem: Box::new(problem), point: None }
+        DocumentError { place: Box::new(place), problem: Box::new(problem), point: None }
     }
 
     /// An error about the value of `node`.
-    pub fn value_error(&self, node: &Node, why: impl Into<String>) -> ScenarioError {
+    pub fn value_error(&self, node: &Node, why: impl Into<String>) -> DocumentError {
         self.error(node.at, Problem::Value(why.into()))
     }
 
@@ -156,7 +156,7 @@ impl Context<'_> {
         entry: &Entry,
         table: &str,
         known: impl Iterator<Item = &'k str> + Clone,
-    ) -> ScenarioError {
+    ) -> DocumentError {
         let key = entry.key.clone();
         let problem = match renamed(&key, known.clone()) {
             Some(new) => Problem::Renamed { old: key, new: new.to_owned() },
@@ -169,7 +169,7 @@ impl Context<'_> {
     }
 
     /// An error about the type of `node`.
-    pub fn type_error(&self, node: &Node, expected: &str) -> ScenarioError {
+    pub fn type_error(&self, node: &Node, expected: &str) -> DocumentError {
         self.error(node.at, Problem::Type { found: node.found(), expected: expected.to_owned() })
     }
 
@@ -374,7 +374,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An error about the value of `key`, or about the table if there is none.
-    pub fn bad(&self, key: &str, why: impl Into<String>) -> ScenarioError {
+    pub fn bad(&self, key: &str, why: impl Into<String>) -> DocumentError {
         let at = self.table.get(key).map_or(self.at, |node| node.at);
         self.context.error(at, Problem::Value(why.into()))
     }

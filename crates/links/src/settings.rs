@@ -10,7 +10,7 @@ use crate::profile::Ground;
 use crate::random::Seeds;
 use bentpipe_config::document::{self, Table};
 use bentpipe_config::reader::{Context, ReadFile, Reader, Section, field};
-use bentpipe_config::{Problem, ScenarioError};
+use bentpipe_config::{DocumentError, Problem};
 use bentpipe_core::time::Duration;
 
 /// Which direction a setting is about.
@@ -119,12 +119,11 @@ impl LinkSettings {
     ) -> Result<LiveLink, SettingsError> {
         // A line for each origin, so that the place of what is wrong tells which it was.
         let source = "\n".repeat(self.origins.len());
-        self.link(&Context::new("", &source, read), seed, horizon).map_err(
-            |error: ScenarioError| SettingsError {
-                origin: self.origins.get(error.place.line - 1).cloned().unwrap_or_default(),
-                problem: error.problem,
-            },
-        )
+        let context = Context::new("", &source, read);
+        self.link(&context, seed, horizon).map_err(|error: DocumentError| SettingsError {
+            origin: self.origins.get(error.place.line - 1).cloned().unwrap_or_default(),
+            problem: error.problem,
+        })
     }
 
     fn link(
@@ -132,11 +131,11 @@ impl LinkSettings {
         context: &Context<'_>,
         seed: u64,
         horizon: Duration,
-    ) -> Result<LiveLink, ScenarioError> {
+    ) -> Result<LiveLink, DocumentError> {
         let whole = Reader::of_table(context, &self.whole, 0, WHAT, &[&WHOLE])?;
         let [forward, back] = Ground::read(&whole)?;
         let mtu = read_mtu(&whole)?;
-        let direction = |own: &Table, ground: &Ground| -> Result<Direction, ScenarioError> {
+        let direction = |own: &Table, ground: &Ground| -> Result<Direction, DocumentError> {
             let mut table = self.both.clone();
             for (one, other) in [("loss", "gilbert-elliott"), ("gilbert-elliott", "loss")] {
                 if own.get(one).is_some() {

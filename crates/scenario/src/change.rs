@@ -6,7 +6,7 @@
 use crate::sweep::{self, Axis};
 use bentpipe_config::document::{self, Node, Table, Value};
 use bentpipe_config::reader::{Context, OutsidePlaces, Result};
-use bentpipe_config::{Place, Problem, ScenarioError};
+use bentpipe_config::{DocumentError, Place, Problem};
 use std::fmt;
 use std::str::FromStr;
 
@@ -86,7 +86,7 @@ pub(crate) fn apply(
         let axis = Axis { path: change.path.clone(), path_at: at, values: Vec::new() };
         sweep::set(context, document, &axis, &node).map_err(|error| match *error.problem {
             Problem::Sweep(why) => {
-                ScenarioError { problem: Box::new(Problem::Value(why)), ..error }
+                DocumentError { problem: Box::new(Problem::Value(why)), ..error }
             }
             _ => error,
         })?;

@@ -5,7 +5,7 @@ use crate::figure::{self, Figure};
 use crate::repeat::{self, Repeat};
 use crate::scenario::{self, Scenario};
 use crate::sweep::{self, Sweep};
-use bentpipe_config::ScenarioError;
+use bentpipe_config::DocumentError;
 use bentpipe_config::document::{self, Table};
 use bentpipe_config::reader::{Context, ReadFile, Reader};
 use std::collections::BTreeMap;
@@ -49,8 +49,8 @@ impl Experiment {
     /// it names, or says why it cannot.
     ///
     /// # Errors
-    /// [`ScenarioError`] for the first thing that is wrong, in whatever point of the sweep.
-    pub fn parse(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Experiment, ScenarioError> {
+    /// [`DocumentError`] for the first thing that is wrong, in whatever point of the sweep.
+    pub fn parse(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Experiment, DocumentError> {
         Experiment::parse_changed(file, text, &[], read)
     }
 
@@ -59,13 +59,13 @@ impl Experiment {
     /// changed one.
     ///
     /// # Errors
-    /// [`ScenarioError`].
+    /// [`DocumentError`].
     pub fn parse_changed(
         file: &str,
         text: &str,
         changes: &[Change],
         read: &ReadFile<'_>,
-    ) -> Result<Experiment, ScenarioError> {
+    ) -> Result<Experiment, DocumentError> {
         let mut document = document::parse(file, text)?;
         let outside = Changes(changes);
         let context = Context::new(file, text, read).with_outside(&outside);
@@ -93,7 +93,7 @@ impl Experiment {
             let document = changed(&context, &document, &sweep, index)?;
             scenario::read(&context, &document).map_err(|error| {
                 let label = sweep.label(index);
-                ScenarioError { point: Some(label).filter(|label| !label.is_empty()), ..error }
+                DocumentError { point: Some(label).filter(|label| !label.is_empty()), ..error }
             })?;
         }
         let files = context.into_files();
@@ -195,7 +195,7 @@ fn changed(
     document: &Table,
     sweep: &Sweep,
     index: usize,
-) -> Result<Table, ScenarioError> {
+) -> Result<Table, DocumentError> {
     let mut document = document.clone();
     for (axis, value) in sweep.point(index) {
         sweep::set(context, &mut document, axis, value)?;

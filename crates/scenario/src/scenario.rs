@@ -15,7 +15,7 @@ use crate::run::{self, Run};
 use crate::workload;
 use bentpipe_config::document::{Node as Tree, Table, Value};
 use bentpipe_config::reader::{Context, Reader, Result, Section, field};
-use bentpipe_config::{Problem, ScenarioError, TcpLayer, gateway};
+use bentpipe_config::{DocumentError, Problem, TcpLayer, gateway};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_links::{DIRECTION, IMPAIRMENTS, Seeds};
 
@@ -49,8 +49,8 @@ impl Scenario {
     /// Reads a scenario that names no other files; of an experiment with a sweep its first point.
     ///
     /// # Errors
-    /// [`ScenarioError`], with the file called `scenario.toml`.
-    pub fn parse(text: &str) -> std::result::Result<Scenario, ScenarioError> {
+    /// [`DocumentError`], with the file called `scenario.toml`.
+    pub fn parse(text: &str) -> std::result::Result<Scenario, DocumentError> {
         let no_files = |_: &str| Err("no files can be read here".to_owned());
         Ok(Experiment::parse("scenario.toml", text, &no_files)?.point(0).scenario)
     }

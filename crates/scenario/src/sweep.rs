@@ -135,7 +135,7 @@ impl Sweep {
     }
 }
 
-fn error(context: &Context<'_>, at: usize, why: String) -> bentpipe_config::ScenarioError {
+fn error(context: &Context<'_>, at: usize, why: String) -> bentpipe_config::DocumentError {
     context.error(at, Problem::Sweep(why))
 }
 

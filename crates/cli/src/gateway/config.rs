@@ -1,7 +1,7 @@
 //! The gateway's configuration file, as it is found on this host. What it may say is declared by
 //! `bentpipe_config::gateway`, as scenarios say the same.
 
-use bentpipe_config::ScenarioError;
+use bentpipe_config::DocumentError;
 use bentpipe_config::gateway::GatewayFile;
 use std::fmt::Display;
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ pub(crate) enum ConfigError {
     Long { path: PathBuf },
     /// The file says something that we do not understand, or that cannot work.
     #[error(transparent)]
-    Parse(#[from] ScenarioError),
+    Parse(#[from] DocumentError),
     /// An interface is not there.
     #[error("{place}: {message}")]
     Interface { place: String, message: String },

@@ -1,7 +1,7 @@
 //! What goes wrong with `bentpipe link`.
 
 use crate::sim;
-use bentpipe_config::ScenarioError;
+use bentpipe_config::DocumentError;
 use bentpipe_links::SettingsError;
 use bentpipe_net::between::BetweenError;
 use bentpipe_net::netns_command::NetnsCommandError;
@@ -75,7 +75,7 @@ pub(crate) enum Error {
     Source(#[from] sim::Error),
     /// What stands in it.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Scenario(#[from] DocumentError),
     /// Setting up.
     #[error(transparent)]
     Interfaces(#[from] BetweenError),

@@ -7,7 +7,7 @@ pub(crate) mod progress;
 pub(crate) mod table;
 
 use crate::plot;
-use bentpipe_config::ScenarioError;
+use bentpipe_config::DocumentError;
 use bentpipe_lab::drawing;
 use bentpipe_lab::{
     Executed, Failure, Folder, LabError, Options, Shard, Source, SourceError, execute,
@@ -110,7 +110,7 @@ pub(crate) enum Error {
     Source(#[from] SourceError),
     /// The scenario.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Scenario(#[from] DocumentError),
     /// A point that the experiment does not have.
     #[error("--point {point}: the points of {file} are 0 to {last}")]
     NoPoint {

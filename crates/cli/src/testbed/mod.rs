@@ -9,7 +9,7 @@ mod status;
 mod up;
 
 use crate::sim;
-use bentpipe_config::ScenarioError;
+use bentpipe_config::DocumentError;
 use bentpipe_lab::LabError;
 use bentpipe_net::netns::{Namespace, NetnsError};
 use bentpipe_net::network::{self, Folder, NetworkError, Role};
@@ -120,7 +120,7 @@ pub(crate) enum Error {
     Source(#[from] sim::Error),
     /// The scenario.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Scenario(#[from] DocumentError),
     /// Something of the scenario cannot be had live.
     #[error("{file} cannot be run on real stacks: {what}")]
     Refused {

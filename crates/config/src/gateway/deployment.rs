@@ -3,7 +3,7 @@
 use super::bounds::{Span, bounded};
 use super::{DRAIN, LIMITS, POLICY, REJECT_QUIC, Runs, TABLES, limits};
 use crate::document::{self, Node, Value};
-use crate::error::{Place, ScenarioError};
+use crate::error::{DocumentError, Place};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Config;
@@ -96,8 +96,8 @@ impl GatewayFile {
     /// Reads `text`, which stands in `file` (for messages), for a host with so many bytes of memory.
     ///
     /// # Errors
-    /// [`ScenarioError`] for the first thing that is wrong.
-    pub fn parse(file: &str, text: &str, memory: u64) -> std::result::Result<Self, ScenarioError> {
+    /// [`DocumentError`] for the first thing that is wrong.
+    pub fn parse(file: &str, text: &str, memory: u64) -> std::result::Result<Self, DocumentError> {
         with_context(file, text, |context, document| {
             let top = Reader::of_table(context, document, 0, "the file", &[&FILE, &TABLES])?;
             let mut config = Config::default();
@@ -130,7 +130,7 @@ impl GatewayFile {
     /// The gateway's parameters alone, for a simulation: the host's interfaces and memory do not matter.
     ///
     /// # Errors
-    /// [`ScenarioError`] for the first thing that is wrong.
+    /// [`DocumentError`] for the first thing that is wrong.
     pub fn simulated(file: &str, text: &str) -> Result<Config> {
         // As much memory as any host has.
         with_context(file, text, |context, document| {

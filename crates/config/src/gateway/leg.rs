@@ -3,7 +3,7 @@
 use super::Runs;
 use super::bounds::{RATES, ROUND_TRIPS, Size, Span, bounded, within};
 use crate::document::{Entry, Node, Table, Value};
-use crate::error::ScenarioError;
+use crate::error::DocumentError;
 use crate::reader::{Context, Field, FromNode, Reader, Result, Section, field, one_of};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
@@ -168,7 +168,7 @@ pub(super) fn read(reader: &Reader<'_>, leg: &mut LegConfig, runs: Runs) -> Resu
 }
 
 /// An error about `key`, where it stands: by itself, in `tcp`, or nowhere.
-fn at_fault(reader: &Reader<'_>, key: &str, why: String) -> ScenarioError {
+fn at_fault(reader: &Reader<'_>, key: &str, why: String) -> DocumentError {
     let stands = reader.table.get(key).is_some();
     reader.bad(if stands { key } else { "tcp" }, why)
 }
