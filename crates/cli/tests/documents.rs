@@ -161,7 +161,7 @@ fn there_are(message: &str) -> BTreeSet<String> {
 
 /// The kinds of a table of scenarios, such as `flow.NAME, http/1.0, http/1.1`.
 fn kinds(table: &str) -> BTreeSet<String> {
-    let paths = reference::sections().iter().map(|section| section.path);
+    let paths = reference::sections().map(|section| section.path);
     let own = paths.filter_map(|path| path.strip_prefix(table)?.strip_prefix(", "));
     // "web and poisson" is what both have in common.
     names(own.filter(|kinds| !kinds.contains(" and ")).flat_map(|kinds| kinds.split(", ")))

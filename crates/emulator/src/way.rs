@@ -7,7 +7,7 @@ use bentpipe_core::link::{
     Count, Counters, GatedLine, Link, LinkConfig, LinkPacket as _, Losses, Medium, Occupancy,
 };
 use bentpipe_core::time::{Instant, earliest};
-use bentpipe_scenario::{Fate, Impaired, LiveLink};
+use bentpipe_links::{Fate, Impaired, LiveLink};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What one direction is made of: the link, and jitter, reordering, duplicates and damage, if there are any.
@@ -261,7 +261,7 @@ impl GatedLine for Way {
 mod tests {
     use super::*;
     use bentpipe_core::time::Duration;
-    use bentpipe_scenario::{LinkSettings, Way as Setting};
+    use bentpipe_links::{LinkSettings, Way as Setting};
 
     /// What arrives of 1000 UDP packets, a millisecond apart: number, moment, and whether its bytes are whole.
     fn arrivals(settings: &str) -> (Vec<(u16, Instant, bool)>, Way) {

@@ -73,7 +73,7 @@ impl Ways {
 mod tests {
     use super::*;
     use bentpipe_core::time::Duration;
-    use bentpipe_scenario::{LinkSettings, Way as Setting};
+    use bentpipe_links::{LinkSettings, Way as Setting};
 
     fn ways(settings: &str) -> Ways {
         let mut link = LinkSettings::default();

@@ -1,7 +1,8 @@
 //! Where a scenario's text comes from: a file, or an example in the binary.
 
 use crate::examples;
-use bentpipe_scenario::{Change, Experiment, ScenarioError};
+use bentpipe_config::DocumentError;
+use bentpipe_scenario::{Change, Experiment};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,8 +75,8 @@ impl Source {
     /// What it says, with `changes`.
     ///
     /// # Errors
-    /// [`ScenarioError`] for the first thing that is wrong.
-    pub fn experiment(&self, changes: &[Change]) -> Result<Experiment, ScenarioError> {
+    /// [`DocumentError`] for the first thing that is wrong.
+    pub fn experiment(&self, changes: &[Change]) -> Result<Experiment, DocumentError> {
         let read = |path: &str| match &self.folder {
             Some(folder) => {
                 fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())

@@ -7,10 +7,11 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
+use bentpipe_links::Direction;
 use bentpipe_papers::catalogue::{Catalogue, Files};
 use bentpipe_papers::live::Kept;
+use bentpipe_scenario::Experiment;
 use bentpipe_scenario::repeat::Repeat;
-use bentpipe_scenario::{Direction, Experiment};
 use std::collections::BTreeSet;
 
 fn config(text: &str) -> ConnectionConfig {

@@ -1,12 +1,12 @@
 //! Errors as Python's exceptions.
 
-use bentpipe_scenario::{Problem, ScenarioError};
+use bentpipe_config::{DocumentError, Problem};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::fmt::Display;
 
 /// `bentpipe.ScenarioError`, with the place.
-pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
+pub(crate) fn scenario(py: Python<'_>, error: &DocumentError) -> PyErr {
     let make = || {
         let place = &error.place;
         // What the whole file lacks stands at its first byte, where another table may begin.

@@ -3,16 +3,14 @@
 //! What is not known here does not compile: a new kind of link, middlebox or workload has to say whether
 //! it draws random numbers.
 
-use crate::distribution::{Distribution, RandomSize, RandomTime};
 use crate::flow::Flow;
-use crate::impairment::Impairments;
-use crate::link::{Direction, Link};
-use crate::loss::Outages;
+use crate::link::Link;
 use crate::middlebox::MiddleboxKind;
 use crate::scenario::Scenario;
 use crate::workload::{Arrivals, Workload};
 use bentpipe_core::link::{LossKind, QueueKind};
 use bentpipe_core::units::Probability;
+use bentpipe_links::{Direction, Distribution, Impairments, Outages, RandomSize, RandomTime};
 
 impl Scenario {
     /// Whether two of its runs may differ.

@@ -3,10 +3,10 @@
 //! A path is that of a sweep, and a changed value is read by the same code as any other. A field
 //! that is swept in the file is swept no longer once it is changed; `sweep.run.duration=["5s", "9s"]` sweeps one.
 
-use crate::document::{self, Node, Table, Value};
-use crate::error::{Problem, ScenarioError};
-use crate::reader::{Context, Result};
 use crate::sweep::{self, Axis};
+use bentpipe_config::document::{self, Node, Table, Value};
+use bentpipe_config::reader::{Context, OutsidePlaces, Result};
+use bentpipe_config::{DocumentError, Place, Problem};
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,11 +21,6 @@ impl Change {
     /// `path` takes the value `value`, written as in TOML; texts may go without quotes.
     pub fn new(path: impl Into<String>, value: impl Into<String>) -> Change {
         Change { path: path.into(), value: value.into() }
-    }
-
-    /// The field's path.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
     }
 
     fn node(&self, at: usize) -> Node {
@@ -56,10 +51,25 @@ impl fmt::Display for Change {
     }
 }
 
-/// Applies the changes of `context` to `document`, the sweep and the repetitions included.
-pub(crate) fn apply(context: &Context<'_>, document: &mut Table) -> Result<()> {
-    for (index, change) in context.changes.iter().enumerate() {
-        let at = context.change_at(index);
+/// The changes to one scenario, in their order.
+pub(crate) struct Changes<'a>(pub(crate) &'a [Change]);
+
+impl OutsidePlaces for Changes<'_> {
+    fn place(&self, index: usize) -> Option<Place> {
+        let change = self.0.get(index)?;
+        let (file, path) = (format!("change {change}"), change.path.clone());
+        Some(Place { file, line: 0, column: 0, path })
+    }
+}
+
+/// Applies `changes`, whose places `context` has, to `document`, the sweep and the repetitions included.
+pub(crate) fn apply(
+    context: &Context<'_>,
+    changes: &Changes<'_>,
+    document: &mut Table,
+) -> Result<()> {
+    for (index, change) in changes.0.iter().enumerate() {
+        let at = context.outside_at(index);
         let node = change.node(at);
         if let Some(key) = change.path.strip_prefix("repeat.") {
             set_repeat(document, key, node);
@@ -76,7 +86,7 @@ pub(crate) fn apply(context: &Context<'_>, document: &mut Table) -> Result<()> {
         let axis = Axis { path: change.path.clone(), path_at: at, values: Vec::new() };
         sweep::set(context, document, &axis, &node).map_err(|error| match *error.problem {
             Problem::Sweep(why) => {
-                ScenarioError { problem: Box::new(Problem::Value(why)), ..error }
+                DocumentError { problem: Box::new(Problem::Value(why)), ..error }
             }
             _ => error,
         })?;

@@ -5,10 +5,10 @@
 //! written, and errors point at the pattern. A sweep changes the tree before that: it may change a number, and with
 //! it how many copies there are.
 
-use crate::document::{Entry, Node, Table, Value};
-use crate::error::hint;
-use crate::reader::{Context, Result, Section, field};
 use crate::sweep;
+use bentpipe_config::document::{Entry, Node, Table, Value};
+use bentpipe_config::hint;
+use bentpipe_config::reader::{Context, Result, Section, field};
 use std::collections::BTreeMap;
 
 pub(crate) const NUMBERS: Section = Section {

@@ -1,14 +1,13 @@
 //! An experiment: a scenario's file with its sweep and its repetitions.
 
-use crate::ScenarioError;
-use crate::change::{self, Change};
-use crate::document::{self, Table};
+use crate::change::{self, Change, Changes};
 use crate::figure::{self, Figure};
-use crate::reader::{Context, ReadFile, Reader};
 use crate::repeat::{self, Repeat};
 use crate::scenario::{self, Scenario};
 use crate::sweep::{self, Sweep};
-use std::cell::RefCell;
+use bentpipe_config::DocumentError;
+use bentpipe_config::document::{self, Table};
+use bentpipe_config::reader::{Context, ReadFile, Reader};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -50,8 +49,8 @@ impl Experiment {
     /// it names, or says why it cannot.
     ///
     /// # Errors
-    /// [`ScenarioError`] for the first thing that is wrong, in whatever point of the sweep.
-    pub fn parse(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Experiment, ScenarioError> {
+    /// [`DocumentError`] for the first thing that is wrong, in whatever point of the sweep.
+    pub fn parse(file: &str, text: &str, read: &ReadFile<'_>) -> Result<Experiment, DocumentError> {
         Experiment::parse_changed(file, text, &[], read)
     }
 
@@ -60,16 +59,17 @@ impl Experiment {
     /// changed one.
     ///
     /// # Errors
-    /// [`ScenarioError`].
+    /// [`DocumentError`].
     pub fn parse_changed(
         file: &str,
         text: &str,
         changes: &[Change],
         read: &ReadFile<'_>,
-    ) -> Result<Experiment, ScenarioError> {
+    ) -> Result<Experiment, DocumentError> {
         let mut document = document::parse(file, text)?;
-        let context = Context { file, source: text, read, files: RefCell::default(), changes };
-        change::apply(&context, &mut document)?;
+        let outside = Changes(changes);
+        let context = Context::new(file, text, read).with_outside(&outside);
+        change::apply(&context, &outside, &mut document)?;
         let source = match changes {
             [] => text.to_owned(),
             _ => changed_source(file, changes, &document),
@@ -93,10 +93,10 @@ impl Experiment {
             let document = changed(&context, &document, &sweep, index)?;
             scenario::read(&context, &document).map_err(|error| {
                 let label = sweep.label(index);
-                ScenarioError { point: Some(label).filter(|label| !label.is_empty()), ..error }
+                DocumentError { point: Some(label).filter(|label| !label.is_empty()), ..error }
             })?;
         }
-        let files = context.files.take();
+        let files = context.into_files();
         let file = file.to_owned();
         Ok(Experiment { file, source, document, sweep, repeat, figures, files })
     }
@@ -145,8 +145,7 @@ impl Experiment {
         assert!(index < self.len(), "point {index} of {}", self.len());
         let read = |path: &str| Ok(self.files[path].clone());
         let (file, source) = (self.file.as_str(), self.source.as_str());
-        let context =
-            Context { file, source, read: &read, files: RefCell::default(), changes: &[] };
+        let context = Context::new(file, source, &read);
         let document = changed(&context, &self.document, &self.sweep, index);
         let document = document.expect("every point was expanded when the file was read");
         let scenario = scenario::read(&context, &document);
@@ -155,7 +154,7 @@ impl Experiment {
             label: self.sweep.label(index),
             values: self.values(index),
             scenario: scenario.expect("every point was checked when the file was read"),
-            canonical: canonical(document, &context.files.borrow()),
+            canonical: canonical(document, &context.into_files()),
         }
     }
 
@@ -196,7 +195,7 @@ fn changed(
     document: &Table,
     sweep: &Sweep,
     index: usize,
-) -> Result<Table, ScenarioError> {
+) -> Result<Table, DocumentError> {
     let mut document = document.clone();
     for (axis, value) in sweep.point(index) {
         sweep::set(context, &mut document, axis, value)?;

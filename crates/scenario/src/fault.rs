@@ -1,7 +1,7 @@
 //! What breaks, and when.
 
 use crate::names::{LinkIndex, Names, NodeIndex};
-use crate::reader::{Reader, Result, Section, field, one_of};
+use bentpipe_config::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::Duration;
 

@@ -1,13 +1,13 @@
 //! Flows: who sends what to whom, when, and with which TCP.
 
-use crate::distribution::RandomTime;
 use crate::names::NodeIndex;
 use crate::node::{Node, NodeKind};
-use crate::reader::{Reader, Result, Section, field, one_of};
-use crate::tcp::TcpLayer;
 use crate::workload::{self, Workload};
+use bentpipe_config::TcpLayer;
+use bentpipe_config::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Duration;
+use bentpipe_links::RandomTime;
 
 /// A flow, or several of the same kind.
 #[derive(Debug, Clone, PartialEq)]

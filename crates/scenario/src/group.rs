@@ -1,8 +1,8 @@
 //! Flows that results have figures of together.
 
-use crate::document::{Node, Value};
 use crate::names::Names;
-use crate::reader::{Reader, Result, Section, field};
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Reader, Result, Section, field};
 
 /// Flows with a common name.
 #[derive(Debug, Clone, PartialEq, Eq)]

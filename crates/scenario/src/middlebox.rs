@@ -2,8 +2,8 @@
 //! network that the papers and RFC 3135 and 3449 weigh.
 
 use crate::names::{LinkIndex, Names, NodeIndex};
-use crate::reader::{Reader, Result, Section, field, one_of};
-use crate::tcp::TcpLayer;
+use bentpipe_config::TcpLayer;
+use bentpipe_config::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};

@@ -1,8 +1,8 @@
 //! References between the parts of a scenario: names in the file, indices in the model.
 
-use crate::document::Node;
-use crate::error::{Problem, hint};
-use crate::reader::{Context, FromNode, Result};
+use bentpipe_config::document::Node;
+use bentpipe_config::reader::{Context, FromNode, Result};
+use bentpipe_config::{Problem, hint};
 
 /// Which of a scenario's nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

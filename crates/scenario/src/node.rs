@@ -1,11 +1,11 @@
 //! Hosts, routers and gateways.
 
-use crate::document::Value;
-use crate::gateway::{self, GatewayFile, Runs};
 use crate::names::{LinkIndex, Names};
 use crate::orbit::Position;
-use crate::reader::{Reader, Result, Section, field, one_of};
-use crate::tcp::TcpLayer;
+use bentpipe_config::TcpLayer;
+use bentpipe_config::document::Value;
+use bentpipe_config::gateway::{self, GatewayFile, Runs};
+use bentpipe_config::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_gateway::Config as GatewayConfig;
 use bentpipe_gateway::policy::{Action, Policy, Rule};

@@ -1,7 +1,7 @@
 //! Ranges: so many values from one to another.
 
-use crate::document::{Node, Value};
-use crate::reader::{Context, Reader, Result, Section, field, one_of};
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
 

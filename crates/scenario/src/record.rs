@@ -1,8 +1,8 @@
 //! Which time series and packets a run records, besides its results.
 
-use crate::document::{Node, Value};
 use crate::names::{LinkIndex, Names};
-use crate::reader::{Context, Reader, Result, Section, field, some_of};
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, Reader, Result, Section, field, some_of};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::Duration;
 

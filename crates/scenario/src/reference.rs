@@ -1,86 +1,61 @@
 //! The reference of the file format, from the very declarations by which files are read.
 
-use crate::reader::Section;
 use crate::scenario::SCENARIO;
 use crate::{
-    copies, fault, figure, flow, gateway, group, impairment, link, middlebox, node, range, record,
-    repeat, run, sweep, workload,
+    copies, fault, figure, flow, group, link, middlebox, node, range, record, repeat, run, sweep,
+    workload,
 };
+use bentpipe_config::gateway;
+use bentpipe_config::reader::Section;
 use std::fmt::Write;
 
 /// All sections, in the order of the reference.
-const SECTIONS: &[&Section] = &[
-    &SCENARIO,
-    &run::RUN,
-    &repeat::REPEAT,
-    &node::HOST,
-    &node::ROUTER,
-    &node::GATEWAY,
-    &gateway::TABLES,
-    &gateway::SATELLITE,
-    &gateway::LEG,
-    &gateway::LEG_TCP,
-    &gateway::SPLITTING,
-    &gateway::LIMITS,
-    &gateway::POLICY,
-    &gateway::RULE,
-    &gateway::FILE,
-    &gateway::INTERFACES,
-    &gateway::DRAIN,
-    &gateway::REJECT_QUIC,
-    &gateway::METRICS,
-    &gateway::LOG,
-    &link::LINK,
-    &link::DIRECTION,
-    &impairment::IMPAIRMENTS,
-    &impairment::MEDIUM,
-    &crate::queue::DROP_TAIL,
-    &crate::queue::RED,
-    &crate::queue::CODEL,
-    &crate::queue::FQ_CODEL,
-    &crate::queue::PIE,
-    &crate::queue::POLICER,
-    &crate::loss::GILBERT_ELLIOTT,
-    &crate::loss::OUTAGE,
-    &crate::loss::RANDOM_OUTAGES,
-    &crate::orbit::GEO,
-    &crate::orbit::WALKER,
-    &crate::orbit::CONSTELLATION,
-    &middlebox::MIDDLEBOX,
-    &middlebox::ACK_SPACER,
-    &middlebox::ACK_FILTER,
-    &middlebox::ACK_DECIMATOR,
-    &middlebox::SNOOP,
-    &middlebox::SPOOF,
-    &middlebox::WEB_CACHE,
-    &flow::FLOW,
-    &workload::BULK,
-    &workload::REQUEST_RESPONSE,
-    &workload::HTTP,
-    &workload::HTTP2,
-    &crate::web::PAGE,
-    &workload::TELNET,
-    &workload::LOAD,
-    &workload::WEB,
-    &workload::POISSON,
-    &workload::UDP,
-    &workload::PING,
-    &crate::distribution::RANDOM,
-    &crate::distribution::RANDOM_SIZE,
-    &group::GROUP,
-    &fault::FAULT,
-    &record::RECORD,
-    &copies::COPIES,
-    &copies::NUMBERS,
-    &sweep::SWEEP,
-    &range::RANGE,
-    &figure::FIGURE,
-    &figure::REFERENCE,
+const SECTIONS: &[&[&Section]] = &[
+    &[&SCENARIO, &run::RUN, &repeat::REPEAT, &node::HOST, &node::ROUTER, &node::GATEWAY],
+    gateway::SECTIONS,
+    &[&link::LINK],
+    bentpipe_links::SECTIONS,
+    &[
+        &crate::orbit::GEO,
+        &crate::orbit::WALKER,
+        &crate::orbit::CONSTELLATION,
+        &middlebox::MIDDLEBOX,
+        &middlebox::ACK_SPACER,
+        &middlebox::ACK_FILTER,
+        &middlebox::ACK_DECIMATOR,
+        &middlebox::SNOOP,
+        &middlebox::SPOOF,
+        &middlebox::WEB_CACHE,
+        &flow::FLOW,
+        &workload::BULK,
+        &workload::REQUEST_RESPONSE,
+        &workload::HTTP,
+        &workload::HTTP2,
+        &crate::web::PAGE,
+        &workload::TELNET,
+        &workload::LOAD,
+        &workload::WEB,
+        &workload::POISSON,
+        &workload::UDP,
+        &workload::PING,
+    ],
+    bentpipe_links::RANDOM_SECTIONS,
+    &[
+        &group::GROUP,
+        &fault::FAULT,
+        &record::RECORD,
+        &copies::COPIES,
+        &copies::NUMBERS,
+        &sweep::SWEEP,
+        &range::RANGE,
+        &figure::FIGURE,
+        &figure::REFERENCE,
+    ],
 ];
 
 /// Every kind of table with its keys.
-pub fn sections() -> &'static [&'static Section] {
-    SECTIONS
+pub fn sections() -> impl Iterator<Item = &'static Section> {
+    SECTIONS.iter().flat_map(|sections| sections.iter().copied())
 }
 
 /// The tables of a file whose inner tables are named by its author: `host`, `link` and so on.
@@ -92,7 +67,7 @@ pub fn tables_by_name() -> impl Iterator<Item = &'static str> {
 /// The reference as Markdown: `docs/scenario-format.md` from its second heading on.
 pub fn markdown() -> String {
     let mut text = String::new();
-    for section in SECTIONS {
+    for section in sections() {
         let _ = writeln!(text, "## {}\n\n{}\n", code(section.path), section.about);
         if !section.fields.is_empty() {
             let _ = writeln!(text, "| key | takes | default | says |\n| --- | --- | --- | --- |");
@@ -114,7 +89,7 @@ pub fn markdown() -> String {
 fn profiles() -> String {
     let mut text = String::from("## Profiles\n\n| name | rate | back | delay | back | what |\n");
     text.push_str("| --- | --- | --- | --- | --- | --- |\n");
-    for profile in crate::profile::PROFILES {
+    for profile in bentpipe_links::PROFILES {
         let (rate, back) = (profile.rate, profile.back_rate);
         let [delay, way] =
             [profile.delay, profile.back_delay].map(|delay| delay.as_secs_f64() * 1e3);

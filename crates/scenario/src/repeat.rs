@@ -7,7 +7,7 @@
 //! runs differ and does not shrink with their number; the second says how well the mean is known.
 //! Both are reported whatever the rule.
 
-use crate::reader::{Reader, Result, Section, field};
+use bentpipe_config::reader::{Reader, Result, Section, field};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// How often a point is run.

@@ -1,6 +1,6 @@
 //! How long a run lasts, and with which random numbers.
 
-use crate::reader::{Reader, Result, Section, field, one_of};
+use bentpipe_config::reader::{Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
 
 /// The frame of a run.
@@ -12,7 +12,7 @@ pub struct Run {
     pub warm_up: Duration,
     /// When it ends.
     pub end: RunEnd,
-    /// The scenario's random seed: see [`Seeds`](crate::Seeds).
+    /// The scenario's random seed: see [`Seeds`](bentpipe_links::Seeds).
     pub seed: u64,
 }
 

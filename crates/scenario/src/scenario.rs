@@ -1,27 +1,23 @@
 //! A whole scenario: one point of an experiment, checked.
 
-use crate::ScenarioError;
 use crate::copies;
-use crate::document::{Node as Tree, Table, Value};
-use crate::error::Problem;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
 use crate::flow::{self, Flow};
-use crate::gateway;
 use crate::group::{self, Group};
-use crate::impairment;
 use crate::link::{self, Link};
 use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
 use crate::network;
 use crate::node::{self, Node, NodeKind};
-use crate::random::Seeds;
-use crate::reader::{Context, Reader, Result, Section, field};
 use crate::record::{self, Record};
 use crate::run::{self, Run};
-use crate::tcp::TcpLayer;
 use crate::workload;
+use bentpipe_config::document::{Node as Tree, Table, Value};
+use bentpipe_config::reader::{Context, Reader, Result, Section, field};
+use bentpipe_config::{DocumentError, Problem, TcpLayer, gateway};
 use bentpipe_core::tcp::connection::ConnectionConfig;
+use bentpipe_links::{DIRECTION, IMPAIRMENTS, Seeds};
 
 /// One point of an experiment: a network, what happens on it, and what is recorded. Everything in
 /// it has been checked: names are resolved, hosts reach each other.
@@ -53,8 +49,8 @@ impl Scenario {
     /// Reads a scenario that names no other files; of an experiment with a sweep its first point.
     ///
     /// # Errors
-    /// [`ScenarioError`], with the file called `scenario.toml`.
-    pub fn parse(text: &str) -> std::result::Result<Scenario, ScenarioError> {
+    /// [`DocumentError`], with the file called `scenario.toml`.
+    pub fn parse(text: &str) -> std::result::Result<Scenario, DocumentError> {
         let no_files = |_: &str| Err("no files can be read here".to_owned());
         Ok(Experiment::parse("scenario.toml", text, &no_files)?.point(0).scenario)
     }
@@ -124,12 +120,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     let nodes = nodes(&top, &names, below)?;
     let around = link::Around { names: &names, nodes: &nodes, duration: run.duration };
     let links = each(&top, "link", |name, node, table| {
-        let reader = Reader::open(
-            context,
-            node,
-            table,
-            &[&link::LINK, &link::DIRECTION, &impairment::IMPAIRMENTS],
-        )?;
+        let reader = Reader::open(context, node, table, &[&link::LINK, &DIRECTION, &IMPAIRMENTS])?;
         Link::read(&reader, name, &around)
     })?;
     check_gateways(&top, &nodes, &links)?;

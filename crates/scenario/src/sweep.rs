@@ -1,9 +1,9 @@
 //! Sweeps: fields that take several values, crossed, or in step where they are zipped.
 
-use crate::document::{Node, Table, Value};
-use crate::error::{Problem, hint};
 use crate::range::range;
-use crate::reader::{Context, FromNode, Result, Section, field};
+use bentpipe_config::document::{Node, Table, Value};
+use bentpipe_config::reader::{Context, FromNode, Result, Section, field};
+use bentpipe_config::{Problem, hint};
 
 pub(crate) const SWEEP: Section = Section {
     path: "sweep",
@@ -135,7 +135,7 @@ impl Sweep {
     }
 }
 
-fn error(context: &Context<'_>, at: usize, why: String) -> crate::ScenarioError {
+fn error(context: &Context<'_>, at: usize, why: String) -> bentpipe_config::DocumentError {
     context.error(at, Problem::Sweep(why))
 }
 

@@ -1,6 +1,7 @@
 //! `[figure.NAME]`: what is read, what is refused, and that no run depends on it.
 
-use bentpipe_scenario::{AxisName, Errors, Experiment, FigureKind, Line, ScenarioError};
+use bentpipe_config::DocumentError;
+use bentpipe_scenario::{AxisName, Errors, Experiment, FigureKind, Line};
 
 const NETWORK: &str = r#"
 [run]
@@ -18,7 +19,7 @@ to = "b"
 "link.sat.delay" = ["1ms", "1s"]
 "#;
 
-fn parse(figures: &str) -> Result<Experiment, ScenarioError> {
+fn parse(figures: &str) -> Result<Experiment, DocumentError> {
     Experiment::parse("x.toml", &format!("{NETWORK}{figures}"), &|_| Err(String::new()))
 }
 

@@ -5,9 +5,10 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_gateway::{AddOptions, FinMode, Handshake};
+use bentpipe_links::{Distribution, Outages};
 use bentpipe_scenario::{
-    Arrivals, Distribution, Experiment, FaultKind, Http, HttpVersion, LinkIndex, Load,
-    MiddleboxKind, NodeKind, Outages, PingPace, Reuse, Scenario, Workload,
+    Arrivals, Experiment, FaultKind, Http, HttpVersion, LinkIndex, Load, MiddleboxKind, NodeKind,
+    PingPace, Reuse, Scenario, Workload,
 };
 
 const NETWORK: &str = r#"

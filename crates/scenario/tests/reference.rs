@@ -69,7 +69,7 @@ const NETWORK: [(&str, &str); 21] = [
 
 #[test]
 fn the_examples_are_sound() {
-    for section in reference::sections().iter().filter(|section| !section.example.is_empty()) {
+    for section in reference::sections().filter(|section| !section.example.is_empty()) {
         // Where a line without a table belongs.
         let at = match section.path {
             path if path.starts_with("link") || path.starts_with("queue") => {
@@ -101,8 +101,7 @@ fn the_examples_are_sound() {
 #[test]
 fn old_names_have_new_ones_that_exist_and_are_in_the_changelog() {
     let changes = include_str!("../../../CHANGELOG.md");
-    let sections = reference::sections();
-    let fields = || sections.iter().flat_map(|section| section.fields);
+    let fields = || reference::sections().flat_map(|section| section.fields);
     for (old, new) in RENAMED {
         let is_key = fields().any(|field| field.key == *new || field.choices.contains(new));
         let is_setting = KEYS.iter().any(|key| key.name == *new);

@@ -26,7 +26,7 @@ struct Barrier {
 
 impl Barriers {
     /// One more will come to the barrier of this name, and begins behind those with a lower `turn`
-    /// ([`Seeds::turn`](bentpipe_scenario::Seeds::turn)).
+    /// ([`Seeds::turn`](bentpipe_links::Seeds::turn)).
     pub fn join(&mut self, name: &str, turn: u64) -> Ticket {
         let next = self.barriers.len();
         let index = *self.names.entry(name.to_owned()).or_insert(next);

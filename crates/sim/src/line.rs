@@ -4,7 +4,7 @@ use crate::packet::{Body, Content, Mark, Packet};
 use bentpipe_core::link::{Count, Counters, Link, LinkConfig};
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_core::units::Probability;
-use bentpipe_scenario::{Fate, Impaired};
+use bentpipe_links::{Fate, Impaired};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;

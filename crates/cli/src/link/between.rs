@@ -5,10 +5,10 @@ use bentpipe_emulator::between::{Attachment, Between as Taken};
 use bentpipe_emulator::emulator::{Emulator, Exit};
 use bentpipe_emulator::netns_pair::{self, End};
 use bentpipe_emulator::too_long::LengthLimit;
+use bentpipe_links::{LiveLink, Way};
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::steal::ProcessorTimes;
 use bentpipe_linux::tun::Tun;
-use bentpipe_scenario::{LiveLink, Way};
 use std::io::{self, Write};
 use std::process::ExitCode;
 

@@ -1,10 +1,11 @@
 //! What goes wrong with `bentpipe link`.
 
 use crate::sim;
+use bentpipe_config::DocumentError;
 use bentpipe_emulator::between::BetweenError;
 use bentpipe_emulator::netns_command::NetnsCommandError;
+use bentpipe_links::SettingsError;
 use bentpipe_linux::poll::LoopError;
-use bentpipe_scenario::{ScenarioError, SettingsError};
 use std::io;
 
 /// Why `bentpipe link` failed.
@@ -74,7 +75,7 @@ pub(crate) enum Error {
     Source(#[from] sim::Error),
     /// What stands in it.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Scenario(#[from] DocumentError),
     /// Setting up.
     #[error(transparent)]
     Interfaces(#[from] BetweenError),

@@ -4,7 +4,8 @@ use super::{Error, Options};
 use crate::sim;
 use bentpipe_core::time::Duration;
 use bentpipe_lab::Source;
-use bentpipe_scenario::{Change, LinkIndex, LinkSettings, LiveLink, Way};
+use bentpipe_links::{LinkSettings, LiveLink, Way};
+use bentpipe_scenario::{Change, LinkIndex};
 use std::path::Path;
 
 /// Random outages are drawn for so long, and a scenario's link has so much time at least.
@@ -77,7 +78,7 @@ impl Options {
         if scenario.shares_medium(LinkIndex(index)) {
             return Err(Error::Medium(format!("link {} of {name}", names[index])));
         }
-        let link = LiveLink::of(&scenario, LinkIndex(index), 0);
+        let link = scenario.live_link(LinkIndex(index), 0);
         live(link)
     }
 }

@@ -1,6 +1,6 @@
 //! `bentpipe link profiles`: ready-made links.
 
-use bentpipe_scenario::{PROFILES, Profile};
+use bentpipe_links::{PROFILES, Profile};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 

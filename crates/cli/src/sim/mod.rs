@@ -7,11 +7,12 @@ pub(crate) mod progress;
 pub(crate) mod table;
 
 use crate::plot;
+use bentpipe_config::DocumentError;
 use bentpipe_lab::drawing;
 use bentpipe_lab::{
     Executed, Failure, Folder, LabError, Options, Shard, Source, SourceError, execute,
 };
-use bentpipe_scenario::{Change, Experiment, ScenarioError};
+use bentpipe_scenario::{Change, Experiment};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io::{self, Write};
@@ -109,7 +110,7 @@ pub(crate) enum Error {
     Source(#[from] SourceError),
     /// The scenario.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Scenario(#[from] DocumentError),
     /// A point that the experiment does not have.
     #[error("--point {point}: the points of {file} are 0 to {last}")]
     NoPoint {

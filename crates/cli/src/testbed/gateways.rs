@@ -1,7 +1,7 @@
 //! The `gateway.toml` of each gateway of a scenario.
 
 use super::Error;
-use bentpipe_scenario::gateway::GatewayFile;
+use bentpipe_config::gateway::GatewayFile;
 use bentpipe_scenario::{Experiment, NodeKind, Point};
 use bentpipe_testbed::network::Layout;
 use toml::{Table, Value};

@@ -9,10 +9,10 @@ mod status;
 mod up;
 
 use crate::sim;
+use bentpipe_config::DocumentError;
 use bentpipe_lab::LabError;
 use bentpipe_linux::netns::{Namespace, NetnsError};
 use bentpipe_linux::real_time;
-use bentpipe_scenario::ScenarioError;
 use bentpipe_testbed::network::{self, Folder, NetworkError, Role};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -120,7 +120,7 @@ pub(crate) enum Error {
     Source(#[from] sim::Error),
     /// The scenario.
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Scenario(#[from] DocumentError),
     /// Something of the scenario cannot be had live.
     #[error("{file} cannot be run on real stacks: {what}")]
     Refused {

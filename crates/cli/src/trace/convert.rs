@@ -3,7 +3,7 @@
 use super::Error;
 use bentpipe_core::link::After;
 use bentpipe_core::time::Duration;
-use bentpipe_scenario::mahimahi_rate;
+use bentpipe_links::mahimahi_rate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};

@@ -4,7 +4,7 @@ use super::Error;
 use bentpipe_core::link::{After, LossKind, Varying};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate};
-use bentpipe_scenario::{LinkSettings, Way};
+use bentpipe_links::{LinkSettings, Way};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! The gateway's configuration file, as it is found on this host. What it may say is declared by
-//! `bentpipe_scenario::gateway`, as scenarios say the same.
+//! `bentpipe_config::gateway`, as scenarios say the same.
 
-use bentpipe_scenario::ScenarioError;
-use bentpipe_scenario::gateway::GatewayFile;
+use bentpipe_config::DocumentError;
+use bentpipe_config::gateway::GatewayFile;
 use std::fmt::Display;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub enum ConfigError {
     },
     /// The file says something that we do not understand, or that cannot work.
     #[error(transparent)]
-    Parse(#[from] ScenarioError),
+    Parse(#[from] DocumentError),
     /// An interface is not there.
     #[error("{place}: {message}")]
     Interface {
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn the_help_names_every_key_but_most_tcp_settings() {
         let help = help();
-        for section in bentpipe_scenario::reference::sections() {
+        for section in bentpipe_config::gateway::SECTIONS {
             let of_gateways = section.path.starts_with("gateway.");
             if !of_gateways
                 || section.path.ends_with("TCP settings")

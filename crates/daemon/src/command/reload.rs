@@ -5,8 +5,8 @@
 
 use super::config;
 use crate::control::{ControlClient, Reconfiguration};
+use bentpipe_config::gateway::GatewayFile;
 use bentpipe_linux::privileges;
-use bentpipe_scenario::gateway::GatewayFile;
 use serde_json::{Value, json};
 use std::io;
 use std::path::PathBuf;

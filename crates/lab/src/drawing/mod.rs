@@ -17,9 +17,10 @@ pub use beside::{Samples, recorded};
 pub use columns::QUANTITIES;
 
 use crate::table_file::{write_bytes, write_text};
+use bentpipe_config::Place;
 use bentpipe_plot::chart::Figure;
 use bentpipe_plot::{png, svg};
-use bentpipe_scenario::{Experiment, Place};
+use bentpipe_scenario::Experiment;
 use std::path::{Path, PathBuf};
 
 /// Where figures are.

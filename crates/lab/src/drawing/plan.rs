@@ -266,7 +266,7 @@ fn hint(name: &str, known: &[&str]) -> String {
     if let Some(longer) = known.iter().find(|one| one.starts_with(&format!("{name}_"))) {
         return format!("did you mean `{longer}`?");
     }
-    match bentpipe_scenario::hint(name, known.iter().copied()) {
+    match bentpipe_config::hint(name, known.iter().copied()) {
         list if list.starts_with("there are") && known.len() > 20 => {
             "see docs/metrics.md".to_owned()
         }

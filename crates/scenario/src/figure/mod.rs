@@ -7,8 +7,8 @@ mod reading;
 
 pub(crate) use reading::read;
 
-use crate::error::Place;
-use crate::reader::{Section, field, one_of, some_of};
+use bentpipe_config::Place;
+use bentpipe_config::reader::{Section, field, one_of, some_of};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]

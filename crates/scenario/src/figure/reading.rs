@@ -1,9 +1,9 @@
 //! How figures are read.
 
 use super::{AxisText, FIGURE, Figure, Line, REFERENCE, ReferenceLine, Word};
-use crate::document::{Node, Value};
-use crate::error::Problem;
-use crate::reader::{Context, FromNode, Reader, Result};
+use bentpipe_config::Problem;
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, FromNode, Reader, Result};
 
 /// Reads the tables under `figure`.
 pub(crate) fn read(context: &Context<'_>, node: &Node) -> Result<Vec<Figure>> {
@@ -11,7 +11,7 @@ pub(crate) fn read(context: &Context<'_>, node: &Node) -> Result<Vec<Figure>> {
         return Err(context.type_error(node, "tables such as [figure.a]"));
     };
     let entries = table.entries.iter();
-    let figure = |entry: &crate::document::Entry| {
+    let figure = |entry: &bentpipe_config::document::Entry| {
         let sound = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
         if entry.key.is_empty() || !entry.key.chars().all(sound) {
             let why = format!("`{}` is no name of files (letters, digits, - and _)", entry.key);
@@ -91,7 +91,7 @@ fn by_column(context: &Context<'_>, node: &Node) -> Result<Vec<(Word, Vec<String
     let Value::Table(table) = &node.value else {
         return Err(context.type_error(node, "a table such as { flow = \"main\" }"));
     };
-    let column = |entry: &crate::document::Entry| {
+    let column = |entry: &bentpipe_config::document::Entry| {
         let word = Word { text: entry.key.clone(), place: context.place(entry.key_at) };
         let values = match &entry.node.value {
             Value::List(list) => list.iter().map(Node::label).collect(),

@@ -14,9 +14,9 @@ pub use geo::Geo;
 pub use pass::{Pass, Timing, Way};
 pub use walker::{Choice, Walker};
 
-use crate::document::{Node, Value};
-use crate::error::Problem;
-use crate::reader::{Context, Field, FromNode, Reader, Result, Section, field, one_of};
+use bentpipe_config::Problem;
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, Field, FromNode, Reader, Result, Section, field, one_of};
 use bentpipe_core::time::Duration;
 use std::str::FromStr;
 

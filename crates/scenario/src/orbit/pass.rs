@@ -1,9 +1,9 @@
 //! A run over moving satellites: from step to step, who serves and how long the way is.
 
 use super::delay_of;
-use crate::loss::merge;
 use bentpipe_core::link::{After, Schedule, Varying};
 use bentpipe_core::time::Duration;
+use bentpipe_links::merge_spans;
 
 /// When a way through the sky is looked at, and what a change of it costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,7 +91,7 @@ pub(super) fn pass(sky: &mut impl Sky, timing: &Timing, duration: Duration) -> P
         outages.push((since, now.max(duration) + timing.step - since));
     }
     delays.dedup_by_key(|step| step.0);
-    merge(&mut outages);
+    merge_spans(&mut outages);
     let delay = Schedule::new(delays, After::Hold).map_or(Duration::ZERO.into(), Into::into);
     Pass { delay, outages, ways }
 }

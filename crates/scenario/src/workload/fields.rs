@@ -1,7 +1,7 @@
 //! The keys of each workload.
 
 use super::{ArrivalKind, FlowEnd, Reuse};
-use crate::reader::{Section, field, one_of};
+use bentpipe_config::reader::{Section, field, one_of};
 
 pub(crate) const BULK: Section = Section {
     path: "flow.NAME, bulk",

@@ -9,11 +9,11 @@ mod reading;
 pub(crate) use fields::*;
 pub(crate) use reading::Around;
 
-use crate::distribution::{Distribution, RandomSize, RandomTime};
 use crate::names::LinkIndex;
 use crate::web::{self, Page};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_links::{Distribution, RandomSize, RandomTime, measured};
 
 /// What a flow carries.
 #[derive(Debug, Clone, PartialEq)]
@@ -258,7 +258,7 @@ impl Workload {
 
     /// Sizes of the replies of Mah's pages.
     pub fn mah_reply() -> RandomSize {
-        let distribution = Distribution::Measured(web::MAH_REPLY.to_vec());
+        let distribution = Distribution::Measured(measured::MAH_REPLY.to_vec());
         RandomSize { distribution, multiple_of: 1 }
     }
 

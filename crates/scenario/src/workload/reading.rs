@@ -1,11 +1,12 @@
 //! Workloads as they are read.
 
 use super::*;
-use crate::document::Value;
 use crate::link::Link;
 use crate::names::{Names, NodeIndex};
-use crate::reader::{Reader, Result};
+use bentpipe_config::document::Value;
+use bentpipe_config::reader::{Reader, Result};
 use bentpipe_core::time::Instant;
+use bentpipe_links::measured;
 
 /// What a workload's description refers to.
 pub(crate) struct Around<'a> {
@@ -40,7 +41,7 @@ impl Workload {
             Kind::Pipelined => http(reader, HttpVersion::Pipelined, 1),
             Kind::Http2 => http2(reader).map(Workload::Http2),
             Kind::Telnet => {
-                let typing = RandomTime(Distribution::Measured(web::TELNET.to_vec()));
+                let typing = RandomTime(Distribution::Measured(measured::TELNET.to_vec()));
                 Ok(Workload::Telnet {
                     between: reader.or("between", typing)?,
                     keystroke: some_bytes(reader, "keystroke", 1)?,

@@ -2,7 +2,8 @@
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Duration;
-use bentpipe_scenario::{Direction, Scenario, Seeds};
+use bentpipe_links::{Direction, Seeds};
+use bentpipe_scenario::Scenario;
 
 /// The configuration of one direction of a link that is also out at the times `down`, whose random numbers are those of `name`.
 pub(super) fn config(

@@ -8,7 +8,8 @@ pub use network::{BuiltLink, Layout};
 pub(crate) use network::{gateway as restart, route};
 
 use crate::simulation::Simulation;
-use bentpipe_scenario::{Scenario, Seeds};
+use bentpipe_links::Seeds;
+use bentpipe_scenario::Scenario;
 
 /// A scenario's run, ready to begin.
 #[derive(Debug)]

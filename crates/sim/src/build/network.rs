@@ -13,9 +13,10 @@ use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Gateway;
+use bentpipe_links::{Direction, Impaired, Seeds, media};
 use bentpipe_scenario::{
-    Direction, Ecmp, FaultKind, Impaired, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex,
-    NodeKind, Scenario, Seeds, media, network,
+    Ecmp, FaultKind, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex, NodeKind, Scenario,
+    network,
 };
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};

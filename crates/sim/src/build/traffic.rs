@@ -9,7 +9,8 @@ use crate::workload::{
 };
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
-use bentpipe_scenario::{Flow, NodeIndex, Scenario, Seeds, Workload};
+use bentpipe_links::Seeds;
+use bentpipe_scenario::{Flow, NodeIndex, Scenario, Workload};
 use rand_pcg::Pcg64Mcg;
 
 /// Adds the workload of every flow.

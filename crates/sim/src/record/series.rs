@@ -51,7 +51,7 @@ pub(crate) struct Sampler<'a> {
 struct Probe<'a> {
     name: Arc<str>,
     line: LineId,
-    direction: &'a bentpipe_scenario::Direction,
+    direction: &'a bentpipe_links::Direction,
     sent: u64,
     drops: u64,
     losses: u64,

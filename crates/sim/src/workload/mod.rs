@@ -35,7 +35,7 @@ use crate::stream::Notice;
 use crate::world::{Endpoint, NodeId};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_scenario::{Distribution, RandomTime};
+use bentpipe_links::{Distribution, RandomTime};
 use std::fmt;
 
 /// Traffic of one kind.

@@ -6,7 +6,8 @@ use crate::record::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
 use crate::world::Endpoint;
-use bentpipe_scenario::{Load, RandomSize, RandomTime};
+use bentpipe_links::{RandomSize, RandomTime};
+use bentpipe_scenario::Load;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 

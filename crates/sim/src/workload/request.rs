@@ -7,7 +7,8 @@ use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_scenario::{RandomSize, RandomTime, Reuse};
+use bentpipe_links::{RandomSize, RandomTime};
+use bentpipe_scenario::Reuse;
 use rand_pcg::Pcg64Mcg;
 
 /// A client that asks again and again.

@@ -8,7 +8,7 @@ use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
-use bentpipe_scenario::RandomTime;
+use bentpipe_links::RandomTime;
 use rand_pcg::Pcg64Mcg;
 use std::collections::VecDeque;
 

@@ -3,7 +3,8 @@
 use super::{AGAIN, Ends, Workload};
 use crate::simulation::{Net, Socket};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_scenario::{Arrivals, Distribution, RandomTime};
+use bentpipe_links::{Distribution, RandomTime};
+use bentpipe_scenario::Arrivals;
 use rand_pcg::Pcg64Mcg;
 
 /// A flow of datagrams.

@@ -1,6 +1,6 @@
 //! Background of Web pages after Mah, "An Empirical Model of HTTP Network Traffic" (INFOCOM 1997):
 //! many users together, whose pages begin as a Poisson process. Each page's number of objects, its
-//! requests and its replies are drawn from the measured distributions of
+//! requests and its replies are drawn from those of [`bentpipe_links::measured`] and
 //! [`bentpipe_scenario::web`]; HTTP/1.0 loads them.
 
 use super::conversation::{Conversations, Exchange};
@@ -11,9 +11,8 @@ use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
-use bentpipe_scenario::{
-    self as scenario, Distribution, HttpVersion, Load, RandomSize, RandomTime, web,
-};
+use bentpipe_links::{Distribution, RandomSize, RandomTime, measured};
+use bentpipe_scenario::{self as scenario, HttpVersion, Load, web};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
@@ -55,7 +54,7 @@ impl Web {
     /// Pages whose replies together offer `load`, each over so many connections at a time.
     pub fn new(ends: Ends, load: &Load, connections: u32, rng: WebRng) -> Web {
         let per_second = load.per_second(scenario::Workload::mah_page_bytes());
-        let request = Distribution::Measured(web::MAH_REQUEST.to_vec());
+        let request = Distribution::Measured(measured::MAH_REQUEST.to_vec());
         Web {
             flow: ends.flow,
             settings: HttpSettings {

@@ -3,7 +3,8 @@
 use super::{flow, lasting};
 use crate::support::{main_flow, parsed, played};
 use bentpipe_core::time::Instant;
-use bentpipe_scenario::{Distribution, Scenario, Workload, web};
+use bentpipe_links::Distribution;
+use bentpipe_scenario::{Scenario, Workload, web};
 use bentpipe_sim::build;
 
 const LINK: &str = "rate = \"10Mbit/s\"\nqueue = \"1000packets\"";

@@ -48,7 +48,7 @@ pub(super) struct Ticket {
 
 impl Barriers {
     /// One more will come to the barrier of this name, and begins behind those with a lower `turn`
-    /// ([`Seeds::turn`](bentpipe_scenario::Seeds::turn)).
+    /// ([`Seeds::turn`](bentpipe_links::Seeds::turn)).
     pub(super) fn join(&mut self, name: &str, turn: u64) -> Ticket {
         let barrier = Arc::clone(self.0.entry(name.to_owned()).or_default());
         locked(&barrier).missing += 1;

@@ -3,7 +3,8 @@
 use super::conversation::{Client, Conversations, Exchange, Said};
 use super::record::FlowRecord;
 use super::{RETRY, Streams};
-use bentpipe_scenario::{RandomSize, RandomTime, Reuse};
+use bentpipe_links::{RandomSize, RandomTime};
+use bentpipe_scenario::Reuse;
 use std::sync::Arc;
 
 /// What is asked and answered.

@@ -12,7 +12,7 @@ use bentpipe_emulator::way::LinkParts;
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::{Offload, Tun};
-use bentpipe_scenario::{LinkIndex, LiveLink, Scenario};
+use bentpipe_scenario::{LinkIndex, Scenario};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -152,7 +152,7 @@ pub fn carry(
     let near = Tun::open(near_device, Offload::TcpAndUdp)?;
     let far = far.run(|| Tun::open(far_device, Offload::TcpAndUdp))??;
     let parts = |point: usize, run: u64| {
-        Some(LinkParts::from(&LiveLink::of(&scenario(point)?, LinkIndex(number), run)))
+        Some(LinkParts::from(&scenario(point)?.live_link(LinkIndex(number), run)))
     };
     let Some(first) = parts(0, 0) else { return Ok(()) };
     let mut emulator = Emulator::new([near, far], Exit::Other, first);

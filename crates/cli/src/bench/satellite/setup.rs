@@ -1,8 +1,9 @@
 //! What a column of a case runs: a network from `networks/`, what stands at its ends, and what is
 //! different from the file.
 
+use bentpipe_config::DocumentError;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
-use bentpipe_scenario::{Change, Experiment, Point, ScenarioError};
+use bentpipe_scenario::{Change, Experiment, Point};
 
 pub(super) const DOWNLOAD: &str = include_str!("networks/download.toml");
 pub(super) const BOTH_WAYS: &str = include_str!("networks/both-ways.toml");
@@ -117,7 +118,7 @@ impl Setup {
     }
 
     /// The scenario.
-    pub(super) fn point(&self) -> Result<Point, ScenarioError> {
+    pub(super) fn point(&self) -> Result<Point, DocumentError> {
         let text = self.ends[0].put(self.network, "g1", "server-side");
         let text = self.ends[1].put(&text, "g2", "client-side");
         let read = |name: &str| {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bentpipe_core::time;
-use bentpipe_scenario::{Experiment, LinkIndex, LiveLink};
+use bentpipe_scenario::{Experiment, LinkIndex};
 use bentpipe_testbed::five_hosts::Testbed;
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ fn orbit() {
     std::fs::write(&path, TEXT).expect("scenario");
     let none = |_: &str| Err("no files".to_owned());
     let experiment = Experiment::parse("orbit.toml", TEXT, &none).expect("a scenario");
-    let [(forward, _), _] = LiveLink::of(&experiment.point(0).scenario, LinkIndex(0), 0).parts();
+    let [(forward, _), _] = experiment.point(0).scenario.live_link(LinkIndex(0), 0).parts();
     let path = path.display().to_string();
     emulated.link(&["--scenario", &path, "--link", "sat"]);
     // It began a moment before.

@@ -5,7 +5,7 @@ use super::{Size, geo, percent, told_geo};
 use crate::bench::satellite::case::{Case, Column, Seeds};
 use crate::bench::satellite::setup::Place;
 use crate::bench::satellite::target::{Figure, Target};
-use bentpipe_scenario::Seeds as Random;
+use bentpipe_links::Seeds as Random;
 use rand::RngExt;
 use std::fmt::Write;
 

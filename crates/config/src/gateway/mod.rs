@@ -1,0 +1,145 @@
+//! A gateway's configuration: the tables of `gateway.toml`, which are those of a scenario's gateway.
+//!
+//! What cannot work is refused here, with the place of the key that is at fault: a gateway that is ready
+//! and carries nothing would be worse than none.
+
+mod bounds;
+mod changes;
+mod deployment;
+mod leg;
+mod limits;
+mod policy;
+mod splitting;
+
+pub use deployment::{GatewayFile, Interface};
+
+use deployment::{FILE, INTERFACES, LOG, METRICS};
+use leg::{LEG, LEG_TCP, SATELLITE};
+use limits::{DRAIN, LIMITS};
+use policy::{POLICY, REJECT_QUIC, RULE};
+use splitting::SPLITTING;
+
+use crate::document::{Node, Value};
+use crate::error::Problem;
+use crate::reader::{Context, Reader, Result, Section, field};
+use bentpipe_gateway::Config;
+
+/// Every kind of table with its keys, in the order of the reference.
+pub const SECTIONS: &[&Section] = &[
+    &TABLES,
+    &SATELLITE,
+    &LEG,
+    &LEG_TCP,
+    &SPLITTING,
+    &LIMITS,
+    &POLICY,
+    &RULE,
+    &FILE,
+    &INTERFACES,
+    &DRAIN,
+    &REJECT_QUIC,
+    &METRICS,
+    &LOG,
+];
+
+/// The tables that both have.
+pub const TABLES: Section = Section {
+    path: "gateway.NAME, the tables of gateway.toml",
+    about: "The same as in the file of a gateway on a host, where they are tables of their own: `[satellite]` and so \
+            on.",
+    fields: &[
+        field(
+            "satellite",
+            "a table",
+            "",
+            "TCP towards the satellite, and what is known of the link",
+        ),
+        field("lan", "a table", "", "TCP towards the near hosts"),
+        field("splitting", "a table", "", "what of the hosts' connections is end to end"),
+        field("limits", "a table", "", "how much it may hold, and for how long"),
+        field("policy", "a table", "", "which connections are split; without it, all"),
+    ],
+    example: "",
+};
+
+/// Where a gateway runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// In a simulation.
+    Simulated,
+    /// On a host with so many bytes of memory.
+    Deployed {
+        /// The host's.
+        memory: u64,
+    },
+}
+
+/// Changes `config` as the tables say that `reader` has, those of [`TABLES`].
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read(reader: &Reader<'_>, config: &mut Config, runs: Runs) -> Result<()> {
+    let context = reader.context;
+    if let Some(node) = reader.node("satellite") {
+        let table = leg::flat(context, node, "[satellite]")?;
+        let sections = [&SATELLITE, &LEG, &LEG_TCP];
+        let reader = Reader::of_table(context, &table, node.at, "[satellite]", &sections)?;
+        leg::read(&reader, &mut config.satellite, runs)?;
+        config.add_options = reader.maybe_choice("add-options")?.unwrap_or(config.add_options);
+    }
+    if let Some(node) = reader.node("lan") {
+        let table = leg::flat(context, node, "[lan]")?;
+        let reader = Reader::of_table(context, &table, node.at, "[lan]", &[&LEG, &LEG_TCP])?;
+        leg::read(&reader, &mut config.lan, runs)?;
+    }
+    if let Some(node) = reader.node("splitting") {
+        splitting::read(&Reader::open(context, node, "[splitting]", &[&SPLITTING])?, config)?;
+    }
+    if let Some(node) = reader.node("limits") {
+        limits::read(&open(context, node, "[limits]", &LIMITS, &DRAIN, runs)?, config, runs)?;
+    }
+    if let Some(node) = reader.node("policy") {
+        let reader = open(context, node, "[policy]", &POLICY, &REJECT_QUIC, runs)?;
+        policy::read(&reader, &mut config.policy)?;
+    }
+    Ok(())
+}
+
+/// Opens a table that has more keys where the gateway is deployed.
+fn open<'a>(
+    context: &'a Context<'a>,
+    node: &'a Node,
+    name: &str,
+    section: &'static Section,
+    deployed: &'static Section,
+    runs: Runs,
+) -> Result<Reader<'a>> {
+    match runs {
+        Runs::Simulated => Reader::open(context, node, name, &[section]),
+        Runs::Deployed { .. } => Reader::open(context, node, name, &[section, deployed]),
+    }
+}
+
+/// Refuses what was said of a scenario's gateway itself before its tables were those of `gateway.toml`.
+///
+/// # Errors
+/// `node` has such a key.
+pub fn refuse_former_keys(context: &Context<'_>, node: &Node) -> Result<()> {
+    let Value::Table(table) = &node.value else { return Ok(()) };
+    let tables = [("limits", &LIMITS), ("splitting", &SPLITTING), ("satellite", &SATELLITE)];
+    for entry in &table.entries {
+        let is_it = |(_, section): &&(&str, &Section)| {
+            section.fields.iter().any(|field| field.key == entry.key)
+        };
+        let old = entry.key.clone();
+        let new = match tables.iter().find(is_it) {
+            Some((name, _)) => format!("{name}.{old}"),
+            None if old == "lan" && !matches!(entry.node.value, Value::Table(_)) => {
+                "lan-links".to_owned()
+            }
+            None => continue,
+        };
+        return Err(context.error(entry.key_at, Problem::Renamed { old, new }));
+    }
+    Ok(())
+}

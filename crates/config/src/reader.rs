@@ -1,0 +1,381 @@
+//! Typed reading of tables whose keys are declared, with their documentation, in [`Section`]s.
+//!
+//! The declarations are at once what is accepted, what is suggested for a misspelt key, and the
+//! reference in `docs/scenario-format.md`, so that none of them can lag behind.
+
+mod values;
+
+use crate::document::{self, Entry, Node, Table, Value};
+use crate::error::{DocumentError, Place, Problem, hint};
+use bentpipe_core::text::{Choice, renamed};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use strum::VariantNames;
+
+/// A key of a table, with its documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// Which values it takes, but for `choices`.
+    takes: &'static str,
+    /// The names of which it takes one, or several: those of the type that it is read as.
+    pub choices: &'static [&'static str],
+    /// What holds without it; empty if it must be given or simply is absent.
+    pub default: &'static str,
+    /// What it says.
+    pub about: &'static str,
+}
+
+impl Field {
+    /// Which values it takes.
+    pub fn takes(&self) -> String {
+        let choices: Vec<String> = self.choices.iter().map(|name| format!("`{name}`")).collect();
+        format!("{}{}", self.takes, choices.join(", "))
+    }
+}
+
+/// A kind of table, with its documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
+    /// Its path, such as `link.NAME`, and its kind if there are several.
+    pub path: &'static str,
+    /// What it describes.
+    pub about: &'static str,
+    /// Its keys.
+    pub fields: &'static [Field],
+    /// An example.
+    pub example: &'static str,
+}
+
+/// Declares a key.
+pub const fn field(
+    key: &'static str,
+    takes: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Field {
+    Field { key, takes, choices: &[], default, about }
+}
+
+/// Declares a key that takes one of the values of `T` by name.
+pub const fn one_of<T: VariantNames>(
+    key: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Field {
+    Field { key, takes: "", choices: T::VARIANTS, default, about }
+}
+
+/// Declares a key that takes a list of values of `T` by name.
+pub const fn some_of<T: VariantNames>(key: &'static str, about: &'static str) -> Field {
+    Field { key, takes: "a list of ", choices: T::VARIANTS, default: "`[]`", about }
+}
+
+/// What was read, or what is wrong and where.
+pub type Result<T> = std::result::Result<T, DocumentError>;
+
+/// How a named file is read: its text, or why not.
+pub type ReadFile<'a> = dyn Fn(&str) -> std::result::Result<String, String> + 'a;
+
+/// The places of values from outside the file. In the tree they stand behind the file's end:
+/// [`Context::outside_at`].
+pub trait OutsidePlaces {
+    /// The place of value `index`, if there are so many.
+    fn place(&self, index: usize) -> Option<Place>;
+}
+
+/// No values from outside.
+struct FileAlone;
+
+impl OutsidePlaces for FileAlone {
+    fn place(&self, _: usize) -> Option<Place> {
+        None
+    }
+}
+
+/// What reading needs to know besides the tree.
+pub struct Context<'a> {
+    file: &'a str,
+    source: &'a str,
+    read: &'a ReadFile<'a>,
+    /// Files that were read, so that each is read once.
+    files: RefCell<BTreeMap<String, String>>,
+    outside: &'a dyn OutsidePlaces,
+}
+
+impl<'a> Context<'a> {
+    /// The text `source` stands in `file` (for messages); `read` gives the text of a file that it names.
+    pub fn new(file: &'a str, source: &'a str, read: &'a ReadFile<'a>) -> Context<'a> {
+        Context { file, source, read, files: RefCell::default(), outside: &FileAlone }
+    }
+
+    /// The same, with values from outside the file.
+    pub fn with_outside(self, outside: &'a dyn OutsidePlaces) -> Context<'a> {
+        Context { outside, ..self }
+    }
+
+    /// The files that were read, and their texts.
+    pub fn into_files(self) -> BTreeMap<String, String> {
+        self.files.into_inner()
+    }
+}
+
+impl Context<'_> {
+    /// The offset of the value `index` from outside: behind the file's end.
+    pub fn outside_at(&self, index: usize) -> usize {
+        self.source.len() + 1 + index
+    }
+
+    /// The place of the byte at offset `at`, or of the value from outside that stands there.
+    pub fn place(&self, at: usize) -> Place {
+        let outside = at.checked_sub(self.source.len() + 1);
+        let outside = outside.and_then(|index| self.outside.place(index));
+        outside.unwrap_or_else(|| Place::of(self.file, self.source, at))
+    }
+
+    /// An error about what stands at `at`.
+    pub fn error(&self, at: usize, problem: Problem) -> DocumentError {
+        let mut place = self.place(at);
+        if place.path.is_empty() {
+            let document = document::parse(self.file, self.source);
+            place.path = document.ok().and_then(|all| all.path_at(at)).unwrap_or_default();
+        }
+        DocumentError { place: Box::new(place), problem: Box::new(problem), point: None }
+    }
+
+    /// An error about the value of `node`.
+    pub fn value_error(&self, node: &Node, why: impl Into<String>) -> DocumentError {
+        self.error(node.at, Problem::Value(why.into()))
+    }
+
+    /// An error about a key that `table` does not have; it has those that are `known`.
+    pub fn unknown_key<'k>(
+        &self,
+        entry: &Entry,
+        table: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) -> DocumentError {
+        let key = entry.key.clone();
+        let problem = match renamed(&key, known.clone()) {
+            Some(new) => Problem::Renamed { old: key, new: new.to_owned() },
+            None => {
+                let hint = hint(&key, known);
+                Problem::UnknownKey { key, table: table.to_owned(), hint }
+            }
+        };
+        self.error(entry.key_at, problem)
+    }
+
+    /// An error about the type of `node`.
+    pub fn type_error(&self, node: &Node, expected: &str) -> DocumentError {
+        self.error(node.at, Problem::Type { found: node.found(), expected: expected.to_owned() })
+    }
+
+    /// The text of the file that `node` names.
+    ///
+    /// # Errors
+    /// `node` is no text, or the file cannot be read.
+    pub fn text_of_file(&self, node: &Node) -> Result<String> {
+        let path = String::from_node(self, node)?;
+        if let Some(text) = self.files.borrow().get(&path) {
+            return Ok(text.clone());
+        }
+        let text = (self.read)(&path)
+            .map_err(|why| self.error(node.at, Problem::File { path: path.clone(), why }))?;
+        self.files.borrow_mut().insert(path, text.clone());
+        Ok(text)
+    }
+
+    /// Which `what` the text at `node` names.
+    ///
+    /// # Errors
+    /// There is no such `what`; the message has the nearest name.
+    pub fn choice<T: Choice>(&self, node: &Node, what: &str) -> Result<T> {
+        let name = String::from_node(self, node)?;
+        let names = || T::VARIANTS.iter().map(|value| value.name());
+        T::named(&name).ok_or_else(|| {
+            self.error(
+                node.at,
+                match renamed(&name, names()) {
+                    Some(new) => Problem::Renamed { old: name, new: new.to_owned() },
+                    None => {
+                        let hint = hint(&name, names());
+                        Problem::UnknownName { what: what.to_owned(), name, hint }
+                    }
+                },
+            )
+        })
+    }
+
+    /// The index of the one of `names` that `node` is.
+    ///
+    /// # Errors
+    /// It is none of them.
+    pub fn one_of(&self, node: &Node, what: &str, names: &[&str]) -> Result<usize> {
+        let name = String::from_node(self, node)?;
+        names.iter().position(|known| *known == name).ok_or_else(|| {
+            let hint = hint(&name, names.iter().copied());
+            self.error(node.at, Problem::UnknownName { what: what.to_owned(), name, hint })
+        })
+    }
+}
+
+/// A type that a value of the file can be read as.
+pub trait FromNode: Sized {
+    /// Reads `node`.
+    ///
+    /// # Errors
+    /// What stands there is of another type, or cannot be used.
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Self>;
+}
+
+/// A table that is being read.
+#[derive(Clone)]
+pub struct Reader<'a> {
+    /// What is needed besides the table.
+    pub context: &'a Context<'a>,
+    /// The table.
+    pub table: &'a Table,
+    /// Its name in messages.
+    pub name: String,
+    /// Its byte offset.
+    pub at: usize,
+    sections: Vec<&'static Section>,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins to read `node`, which must be a table with no other keys than `sections` declare.
+    ///
+    /// # Errors
+    /// It is no table, or has another key.
+    pub fn open(
+        context: &'a Context<'a>,
+        node: &'a Node,
+        name: &str,
+        sections: &[&'static Section],
+    ) -> Result<Reader<'a>> {
+        let Value::Table(table) = &node.value else {
+            return Err(context.type_error(node, &format!("a table of {name}")));
+        };
+        Reader::of_table(context, table, node.at, name, sections)
+    }
+
+    /// Begins to read `table`, which stands at `at`, as [`open`](Reader::open) does.
+    ///
+    /// # Errors
+    /// It has another key.
+    pub fn of_table(
+        context: &'a Context<'a>,
+        table: &'a Table,
+        at: usize,
+        name: &str,
+        sections: &[&'static Section],
+    ) -> Result<Reader<'a>> {
+        let fields = || sections.iter().flat_map(|section| section.fields);
+        for entry in &table.entries {
+            if !fields().any(|field| field.key == entry.key) {
+                let known = fields().map(|field| field.key);
+                return Err(context.unknown_key(entry, name, known));
+            }
+        }
+        Ok(Reader { context, table, name: name.to_owned(), at, sections: sections.to_vec() })
+    }
+
+    /// The value of `key` as it stands, if there is one.
+    pub fn node(&self, key: &str) -> Option<&'a Node> {
+        debug_assert!(self.declares(key), "`{key}` is not declared for {}", self.name);
+        self.table.get(key)
+    }
+
+    fn declares(&self, key: &str) -> bool {
+        self.sections.iter().any(|section| section.fields.iter().any(|field| field.key == key))
+    }
+
+    /// The value of `key`, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be read as a `T`.
+    pub fn maybe<T: FromNode>(&self, key: &str) -> Result<Option<T>> {
+        self.node(key).map(|node| T::from_node(self.context, node)).transpose()
+    }
+
+    /// The value of `key`, or `default`.
+    ///
+    /// # Errors
+    /// It cannot be read as a `T`.
+    pub fn or<T: FromNode>(&self, key: &str, default: T) -> Result<T> {
+        Ok(self.maybe(key)?.unwrap_or(default))
+    }
+
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read as a `T`.
+    pub fn need<T: FromNode>(&self, key: &str) -> Result<T> {
+        T::from_node(self.context, self.need_node(key)?)
+    }
+
+    /// The value of `key` as it stands.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn need_node(&self, key: &str) -> Result<&'a Node> {
+        self.node(key).ok_or_else(|| {
+            let takes = self.sections.iter().flat_map(|section| section.fields);
+            let takes = takes.filter(|field| field.key == key).map(Field::takes);
+            let expected = takes.collect::<String>();
+            let (key, table) = (key.to_owned(), self.name.clone());
+            self.context.error(self.at, Problem::Missing { key, table, expected })
+        })
+    }
+
+    /// A number or `default`, which must lie in `range`.
+    ///
+    /// # Errors
+    /// It is no number, or lies outside.
+    pub fn within<T>(&self, key: &str, default: T, range: RangeInclusive<T>) -> Result<T>
+    where
+        T: FromNode + PartialOrd + std::fmt::Display,
+    {
+        let Some(value) = self.maybe::<T>(key)? else { return Ok(default) };
+        if range.contains(&value) {
+            return Ok(value);
+        }
+        let (min, max) = range.into_inner();
+        let why = format!("{key} = {value} is out of range (expected {min} to {max})");
+        Err(self.context.value_error(self.need_node(key)?, why))
+    }
+
+    /// The value of `key` by name, if there is one.
+    ///
+    /// # Errors
+    /// There is no such name.
+    pub fn maybe_choice<T: Choice>(&self, key: &str) -> Result<Option<T>> {
+        self.node(key).map(|node| self.context.choice(node, key)).transpose()
+    }
+
+    /// The value of `key` by name, or its type's default.
+    ///
+    /// # Errors
+    /// There is no such name.
+    pub fn choice<T: Choice + Default>(&self, key: &str) -> Result<T> {
+        let usual = T::default();
+        debug_assert!(
+            self.sections
+                .iter()
+                .flat_map(|section| section.fields)
+                .any(|field| field.key == key && field.default == format!("`{}`", usual.name())),
+            "`{key}` is declared with another default than `{}`",
+            usual.name()
+        );
+        Ok(self.maybe_choice(key)?.unwrap_or(usual))
+    }
+
+    /// An error about the value of `key`, or about the table if there is none.
+    pub fn bad(&self, key: &str, why: impl Into<String>) -> DocumentError {
+        let at = self.table.get(key).map_or(self.at, |node| node.at);
+        self.context.error(at, Problem::Value(why.into()))
+    }
+}
