@@ -1,4 +1,4 @@
-//! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, lab ← {papers, python}, all ← cli;
+//! Imports run one way: core ← gateway ← scenario ← {results, net}, results ← sim ← lab, lab ← {papers, python}, all ← cli;
 //! sim and net do not know each other, and plot knows none of ours. Inside core, neither do `tcp` and `link`.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
@@ -7,14 +7,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 12] = [
+const RULES: [(&str, &[&str]); 13] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
     ("bentpipe-plot", &[]),
     ("bentpipe-record", &["bentpipe-core"]),
     ("bentpipe-gateway", &["bentpipe-core"]),
     ("bentpipe-scenario", &["bentpipe-core", "bentpipe-gateway"]),
-    ("bentpipe-sim", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
+    ("bentpipe-results", &["bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"]),
+    (
+        "bentpipe-sim",
+        &["bentpipe-core", "bentpipe-gateway", "bentpipe-results", "bentpipe-scenario"],
+    ),
     (
         "bentpipe-net",
         &["bentpipe-capture", "bentpipe-core", "bentpipe-gateway", "bentpipe-scenario"],
@@ -27,6 +31,7 @@ const RULES: [(&str, &[&str]); 12] = [
             "bentpipe-gateway",
             "bentpipe-plot",
             "bentpipe-record",
+            "bentpipe-results",
             "bentpipe-scenario",
             "bentpipe-sim",
         ],
@@ -52,6 +57,7 @@ const RULES: [(&str, &[&str]); 12] = [
             "bentpipe-capture",
             "bentpipe-core",
             "bentpipe-gateway",
+            "bentpipe-results",
             "bentpipe-scenario",
             "bentpipe-sim",
             "bentpipe-net",

@@ -4,8 +4,8 @@ use crate::packet_files::PacketFiles;
 use crate::panics::caught;
 use crate::series_file::SeriesFile;
 use crate::store::{Key, RunRecord, Store};
+use bentpipe_results::{Outcome, RunError, Sinks};
 use bentpipe_scenario::{Point, Scenario};
-use bentpipe_sim::{Outcome, RunError, Sinks};
 use std::io;
 
 /// How a run is made: [`simulate`], or what stands in for it in tests.

@@ -241,8 +241,8 @@ impl Laboratory<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_results::Sinks;
     use bentpipe_scenario::Scenario;
-    use bentpipe_sim::Sinks;
 
     const TEXT: &str = r#"
         [run]

@@ -2,7 +2,7 @@
 //! is added here is in the summaries' tables and in their JSON, with its mean and its spread over the runs.
 
 use bentpipe_core::time::Duration;
-use bentpipe_sim::record::{Completions, FlowRow, GroupRow, LinkRow, RunRow};
+use bentpipe_results::{Completions, FlowRow, GroupRow, LinkRow, RunRow};
 
 /// A number that a run gives of an `R`.
 pub struct Figure<R> {

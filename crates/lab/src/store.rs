@@ -11,7 +11,7 @@ use crate::figures::{self, FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RU
 use crate::packet_files;
 use crate::series_file::{self, SeriesMark};
 use crate::tables::{TABLES, Table};
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;

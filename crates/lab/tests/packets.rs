@@ -1,8 +1,8 @@
 //! Captures as an experiment leaves them, read by somebody else's reader of pcapng.
 
 use bentpipe_lab::{Executed, Folder, Options, execute};
+use bentpipe_results::{Captured, Direction, PacketSink, Sinks};
 use bentpipe_scenario::Experiment;
-use bentpipe_sim::{Captured, Direction, PacketSink, Sinks};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{Block, Linktype, OptionCode, PcapBlockOwned, PcapError, PcapNGReader};
 use std::cell::RefCell;

@@ -1,55 +1,25 @@
 //! One run of a scenario, from its beginning to its results.
 
 use crate::build::{Built, Layout, build};
-use crate::capture::{Capture, EventSink, PacketSink};
+use crate::capture::Capture;
 use crate::faults;
-use crate::record::{
-    GatewayRow, GroupRow, LinkRow, Outcome, RunRow, Sample, Sampler, SeriesSink, Tally, fairness,
-    goodput, most_goodputs,
-};
+use crate::record::Sampler;
 use crate::simulation::Simulation;
 use crate::stream::Stream;
 use crate::world::World;
-use bentpipe_core::link::{Count, Counters, Lengths, Occupancy};
+use bentpipe_core::link::{Counters, Lengths, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Summary;
+use bentpipe_results::{
+    GatewayRow, GroupRow, LinkRow, Outcome, RunError, RunRow, Sample, SeriesSink, Sinks, Tally,
+    fairness, goodput, most_goodputs,
+};
 use bentpipe_scenario::{NodeIndex, NodeKind, RunEnd, Scenario};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// A line's packets do not add up.
-    #[error("packets on link {link} do not add up: {counters:?}, {inside:?} inside")]
-    Conservation {
-        /// The link's name.
-        link: String,
-        /// What it has counted.
-        counters: Counters,
-        /// What is still inside.
-        inside: Count,
-    },
-    /// The caller does not want the run any more.
-    #[error("the run was given up")]
-    Cancelled,
-}
-
 /// How often a run asks whether it is to go on, in virtual time.
 const TICK: Duration = Duration::from_secs(1);
-
-/// Where a run's records go while it lasts.
-#[derive(Debug, Default)]
-pub struct Sinks {
-    /// Every packet that passes a host or a side of a gateway, of those nodes and flows that
-    /// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is
-    /// the same with and without.
-    pub packets: Option<Box<dyn PacketSink>>,
-    /// What the connections of the same flows do there, and why.
-    pub events: Option<Box<dyn EventSink>>,
-    /// The values of time series. Without it they are collected in [`Outcome::series`].
-    pub series: Option<Box<dyn SeriesSink>>,
-}
 
 /// Runs `scenario` for the `run`th time, counted from zero. `go_on` is asked now and then, with
 /// the share of the run's duration that has passed; when it says no, the run is given up.

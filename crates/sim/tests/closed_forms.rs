@@ -5,10 +5,11 @@ use crate::support::outcome;
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
+use bentpipe_results::Outcome;
 use bentpipe_sim::workload::Workload;
 use bentpipe_sim::{
-    Content, Datagram, Echo, Endpoint, Faults, Host, Line, Net, Node, NodeId, Notice, Outcome,
-    Simulation, Stream, World,
+    Content, Datagram, Echo, Endpoint, Faults, Host, Line, Net, Node, NodeId, Notice, Simulation,
+    Stream, World,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

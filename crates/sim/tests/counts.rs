@@ -2,7 +2,7 @@
 
 use crate::support::{link, main_flow, outcome};
 use bentpipe_core::time::Duration;
-use bentpipe_sim::record::Tally;
+use bentpipe_results::Tally;
 
 /// A path without loss through two gateways: the far host's acknowledgment of the FIN takes half a
 /// second and more, while the near timer expires after 200 ms.
@@ -188,7 +188,7 @@ fn a_gateway_that_does_not_split_is_a_router() {
     let router = outcome(&with(""));
     assert_eq!(forwards.run, router.run, "to the last packet");
     assert_ne!(split.run.digest, router.run.digest);
-    let counts = |gateway: &bentpipe_sim::record::GatewayRow| gateway.summary.split;
+    let counts = |gateway: &bentpipe_results::GatewayRow| gateway.summary.split;
     assert_eq!(forwards.gateways.iter().map(counts).collect::<Vec<_>>(), [0, 0]);
     assert_eq!(split.gateways.iter().map(counts).collect::<Vec<_>>(), [1, 1]);
 }

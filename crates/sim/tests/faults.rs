@@ -2,7 +2,7 @@
 
 use crate::support::{main_flow, outcome};
 use bentpipe_core::time::Instant;
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 use std::time::Duration;
 
 /// A long way round, `far`, beside a satellite link; `middle` is a router or a gateway.

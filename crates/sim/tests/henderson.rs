@@ -2,8 +2,8 @@
 //! topology 2: six transfers of 10 to 600 ms on one bottleneck, with background (`concordance`).
 
 use crate::support::parsed;
-use bentpipe_sim::Outcome;
-use bentpipe_sim::record::FlowRow;
+use bentpipe_results::FlowRow;
+use bentpipe_results::Outcome;
 
 /// The topology with other TCP settings, for so many seconds behind a warm-up of 50.
 fn topology_2(tcp: &str, seconds: u32) -> String {
@@ -164,7 +164,7 @@ fn what_is_retransmitted_does_not_count_as_used() {
 /// 4.1.2: Jain's index is one for equal shares, 1/n if one of n has all, and does not depend on the unit.
 #[test]
 fn jains_index_runs_from_one_nth_to_one() {
-    use bentpipe_sim::record::fairness;
+    use bentpipe_results::fairness;
     assert_eq!(fairness(&[3.0; 6]), Some(1.0));
     assert_eq!(fairness(&[0.0, 0.0, 5.0, 0.0]), Some(0.25));
     assert_eq!(fairness(&[1.0, 2.0]), fairness(&[1e6, 2e6]));

@@ -3,7 +3,7 @@
 //! window, or none.
 
 use crate::support::{brief, outcome};
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 
 const SATELLITE: &str = r#"
 tcp = "linux,congestion=CONGESTION,send-buffer=4MB,receive-buffer=BUFFER,receive-buffer-max=off,window-scale=7"

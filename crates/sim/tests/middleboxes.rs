@@ -1,8 +1,9 @@
 //! Remedies inside the network do what their papers say of them.
 
 use crate::support::{brief, link, main_flow, outcome, parsed};
-use bentpipe_sim::record::FlowRow;
-use bentpipe_sim::{Outcome, run};
+use bentpipe_results::FlowRow;
+use bentpipe_results::Outcome;
+use bentpipe_sim::run;
 use std::collections::BTreeMap;
 
 /// A way back 300 times thinner than the way there.

@@ -3,8 +3,9 @@
 use crate::support::{outcome, parsed};
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::Side;
-use bentpipe_sim::record::{GatewayRow, Sample, SeriesSink};
-use bentpipe_sim::{Outcome, Sinks, run_into};
+use bentpipe_results::{GatewayRow, Sample, SeriesSink};
+use bentpipe_results::{Outcome, Sinks};
+use bentpipe_sim::run_into;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,8 +1,9 @@
 //! What the tests of scenarios have in common: from text to an outcome, and what to look at there.
 
+use bentpipe_results::Outcome;
+use bentpipe_results::{FlowRow, LinkRow};
 use bentpipe_scenario::Scenario;
-use bentpipe_sim::record::{FlowRow, LinkRow};
-use bentpipe_sim::{Outcome, run};
+use bentpipe_sim::run;
 use std::fmt::Write;
 
 /// The scenario that a text describes.

@@ -7,12 +7,12 @@ use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Cell, RunRecord};
 use bentpipe_net::flows::{Counts, FlowResult, Played};
 use bentpipe_net::network::LinkReport;
-use bentpipe_scenario::{NodeIndex, Scenario};
-use bentpipe_sim::Outcome;
-use bentpipe_sim::record::{
+use bentpipe_results::Outcome;
+use bentpipe_results::{
     Completions, FlowId, FlowRow, GroupRow, LinkRow, RunRow, Tally, Transfer, TransferRow,
     fairness, goodput, most_goodputs,
 };
+use bentpipe_scenario::{NodeIndex, Scenario};
 use serde_json::Value;
 
 /// Columns of flows and runs that nobody can fill: the kernel does not count these.

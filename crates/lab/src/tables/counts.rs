@@ -3,7 +3,7 @@
 use super::column;
 use crate::cell::Column;
 use crate::cell::Kind::Count;
-use bentpipe_sim::record::{FlowRow, RunRow, Tally};
+use bentpipe_results::{FlowRow, RunRow, Tally};
 
 /// A row that has such counts.
 pub(super) trait Counted {

@@ -3,7 +3,7 @@
 use super::{column, counts};
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Switch, Text};
-use bentpipe_sim::record::FlowRow;
+use bentpipe_results::FlowRow;
 
 /// A column of how completion times are spread.
 macro_rules! completion {

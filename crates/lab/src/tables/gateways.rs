@@ -8,7 +8,7 @@ use bentpipe_gateway::Reason::{
 };
 use bentpipe_gateway::Side::{Lan, Satellite};
 use bentpipe_gateway::{Reason, Side, SideStats};
-use bentpipe_sim::record::GatewayRow;
+use bentpipe_results::GatewayRow;
 
 /// The columns. Counts are of the measured part of the run.
 pub const GATEWAYS: &[Column<GatewayRow>] = &[

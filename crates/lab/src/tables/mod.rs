@@ -12,7 +12,7 @@ mod series;
 mod transfers;
 
 use crate::cell::{self, Column, Heading, Kind, Row};
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 
 pub use flows::FLOWS;
 pub use gateways::GATEWAYS;

@@ -3,7 +3,7 @@
 use super::{column, counts};
 use crate::cell::Kind::{Count, Number, Text};
 use crate::cell::{Cell, Column};
-use bentpipe_sim::record::RunRow;
+use bentpipe_results::RunRow;
 
 /// The columns. Seeds and digests are texts: many programs round 64-bit numbers.
 pub const RUNS: &[Column<RunRow>] = &[

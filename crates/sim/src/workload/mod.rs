@@ -29,12 +29,12 @@ pub use udp::{Udp, UdpRng};
 pub use web::{Web, WebRng};
 
 use crate::packet::Echo;
-use crate::record::FlowId;
 use crate::simulation::{Net, Socket};
 use crate::stream::Notice;
 use crate::world::{Endpoint, NodeId};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_results::FlowId;
 use bentpipe_scenario::{Distribution, RandomTime};
 use std::fmt;
 

@@ -3,11 +3,12 @@
 
 use super::conversation::{ConversationId, Conversations, Exchange, Said};
 use super::{AGAIN, Ends, Workload};
-use crate::record::{FlowId, TransferId};
+use crate::record::TransferId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
+use bentpipe_results::FlowId;
 use bentpipe_scenario::RandomTime;
 use rand_pcg::Pcg64Mcg;
 use std::collections::VecDeque;

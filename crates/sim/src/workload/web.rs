@@ -6,11 +6,11 @@
 use super::conversation::{Conversations, Exchange};
 use super::page::{HttpSettings, Page, PageState};
 use super::{AGAIN, Ends, RETRY, Workload};
-use crate::record::FlowId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
+use bentpipe_results::FlowId;
 use bentpipe_scenario::{
     self as scenario, Distribution, HttpVersion, Load, RandomSize, RandomTime, web,
 };

@@ -2,9 +2,9 @@
 
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Side;
+use bentpipe_results::Sample;
+use bentpipe_results::{Outcome, RunError};
 use bentpipe_scenario::{RunEnd, Scenario};
-use bentpipe_sim::record::Sample;
-use bentpipe_sim::{Outcome, RunError};
 
 /// The link that is looked at, in the direction from the server.
 const LINK: &str = "sat";
@@ -60,7 +60,7 @@ pub(super) fn measure(
         seconds,
         unfinished: f64::from(u8::from(unfinished)),
         goodput: delivered as f64 * 8.0 / seconds,
-        utilisation: forward.and_then(bentpipe_sim::record::LinkRow::utilisation).unwrap_or(0.0),
+        utilisation: forward.and_then(bentpipe_results::LinkRow::utilisation).unwrap_or(0.0),
         jain: outcome.run.fairness.unwrap_or(0.0),
         drops: [forward, back]
             .into_iter()
@@ -72,7 +72,7 @@ pub(super) fn measure(
     })
 }
 
-fn foreground(outcome: &Outcome) -> impl Iterator<Item = &bentpipe_sim::record::FlowRow> {
+fn foreground(outcome: &Outcome) -> impl Iterator<Item = &bentpipe_results::FlowRow> {
     outcome.flows.iter().filter(|flow| !flow.background)
 }
 

@@ -3,7 +3,7 @@
 //! Rates and shares are over the measured part of the run: from the end of the warm-up, or a
 //! flow's beginning if that is later, to the end of the run, or of the flow if that is earlier.
 
-use super::{FlowRecord, GroupRow, Sample, Tally, Transfer};
+use crate::{Completions, GroupRow, Sample, Tally, TransferRow};
 use bentpipe_core::link::{Count, Counters, Lengths};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Summary;
@@ -24,7 +24,7 @@ pub struct Outcome {
     /// Groups of flows.
     pub groups: Vec<GroupRow>,
     /// Time series, by time; empty unless the scenario asks for some, and if they have gone to a
-    /// [`SeriesSink`](super::SeriesSink).
+    /// [`SeriesSink`](crate::SeriesSink).
     pub series: Vec<Sample>,
 }
 
@@ -53,6 +53,10 @@ pub struct RunRow {
     /// A digest of every packet's arrival: two runs with the same one were the same.
     pub digest: u64,
 }
+
+/// Which of a run's flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub usize);
 
 /// A flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,52 +88,6 @@ pub struct FlowRow {
     /// By how much the first slow start threshold that it has estimated is too large, as a share of what the
     /// path holds: what its slowest link can carry in the minimum round-trip time.
     pub ssthresh_error: Option<f64>,
-}
-
-/// How the times of completed transfers are spread. Percentiles are times that occurred: the least
-/// that so many of a hundred did not exceed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completions {
-    /// The shortest.
-    pub min: Duration,
-    /// The 50th percentile.
-    pub median: Duration,
-    /// The 90th.
-    pub p90: Duration,
-    /// The 95th.
-    pub p95: Duration,
-    /// The 99th.
-    pub p99: Duration,
-    /// The longest.
-    pub max: Duration,
-}
-
-impl Completions {
-    /// Of these times; `None` of none.
-    pub fn of(mut times: Vec<Duration>) -> Option<Completions> {
-        times.sort_unstable();
-        let percentile = |percent: usize| {
-            let rank = (times.len() * percent).div_ceil(100).max(1);
-            times.get(rank - 1).copied()
-        };
-        Some(Completions {
-            min: *times.first()?,
-            median: percentile(50)?,
-            p90: percentile(90)?,
-            p95: percentile(95)?,
-            p99: percentile(99)?,
-            max: *times.last()?,
-        })
-    }
-}
-
-/// A transfer: a file, a reply, a page.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TransferRow {
-    /// The flow's name.
-    pub flow: String,
-    /// What it was.
-    pub transfer: Transfer,
 }
 
 /// One direction of a link.
@@ -191,57 +149,8 @@ pub fn fairness(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-impl FlowRow {
-    pub(super) fn new(
-        record: &FlowRecord,
-        tally: &Tally,
-        measured: (Instant, Instant),
-        times: Vec<Duration>,
-        max: Option<f64>,
-    ) -> FlowRow {
-        let goodput = goodput(tally.delivered, record.life(measured));
-        let min_rtt = tally.min_rtt.map(|rtt| rtt.as_secs_f64());
-        let holds = max.zip(min_rtt).map(|(max, rtt)| max / 8.0 * rtt).filter(|holds| *holds > 0.0);
-        let estimate = tally.ssthresh_estimate.map(|bytes| bytes as f64);
-        FlowRow {
-            name: record.name.clone(),
-            background: record.background,
-            started: record.started,
-            finished: record.finished,
-            tally: *tally,
-            goodput,
-            connections: record.connections,
-            begun: record.begun,
-            completed: record.completed,
-            mean_completion: record.mean_completion(),
-            completions: Completions::of(times),
-            efficiency: max.map(|max| goodput / max),
-            ssthresh_error: estimate.zip(holds).map(|(estimate, holds)| estimate / holds - 1.0),
-        }
-    }
-}
-
 /// `delivered` bytes over the time between two moments, in bit/s.
 pub fn goodput(delivered: u64, (begin, end): (Instant, Instant)) -> f64 {
     let span = end.saturating_since(begin).as_secs_f64();
     if span > 0.0 { delivered as f64 * 8.0 / span } else { 0.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_times_that_occurred() {
-        let times = |count: u64| (1..=count).rev().map(Duration::from_secs).collect();
-        assert_eq!(Completions::of(Vec::new()), None);
-        let spread = |count| {
-            let Completions { min, median, p90, p95, p99, max } =
-                Completions::of(times(count)).unwrap();
-            [min, median, p90, p95, p99, max].map(|time| time.as_nanos() / 1_000_000_000)
-        };
-        assert_eq!(spread(1), [1; 6]);
-        assert_eq!(spread(3), [1, 2, 3, 3, 3, 3]);
-        assert_eq!(spread(200), [1, 100, 180, 190, 198, 200]);
-    }
 }
