@@ -1,5 +1,5 @@
-//! Imports run one way: core ← gateway ← scenario ← {results, net}, results ← sim ← lab, lab ← {papers, python}, all ← cli;
-//! sim and net do not know each other, and plot knows none of ours. Inside core, neither do `tcp` and `link`.
+//! Imports run one way: core ← gateway ← scenario ← {results, net}, results ← {sim, lab}, lab ← {papers, python}, all ← cli;
+//! sim, lab and net do not know each other, and plot knows none of ours. Inside core, neither do `tcp` and `link`.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeMap;
@@ -33,7 +33,6 @@ const RULES: [(&str, &[&str]); 13] = [
             "bentpipe-record",
             "bentpipe-results",
             "bentpipe-scenario",
-            "bentpipe-sim",
         ],
     ),
     (
@@ -48,7 +47,7 @@ const RULES: [(&str, &[&str]); 13] = [
     ),
     (
         "bentpipe-python",
-        &["bentpipe-capture", "bentpipe-core", "bentpipe-lab", "bentpipe-scenario"],
+        &["bentpipe-capture", "bentpipe-core", "bentpipe-lab", "bentpipe-scenario", "bentpipe-sim"],
     ),
     (
         "bentpipe",

@@ -29,9 +29,9 @@ const TICK: Duration = Duration::from_secs(1);
 pub fn run(
     scenario: &Scenario,
     run: u64,
-    go_on: impl FnMut(f64) -> bool,
+    mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
-    run_into(scenario, run, Sinks::default(), go_on)
+    run_into(scenario, run, Sinks::default(), &mut go_on)
 }
 
 /// As [`run`], and hands what is recorded to `sinks` as it comes.
@@ -42,7 +42,7 @@ pub fn run_into(
     scenario: &Scenario,
     run: u64,
     sinks: Sinks,
-    mut go_on: impl FnMut(f64) -> bool,
+    go_on: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;

@@ -216,7 +216,7 @@ fn a_run_holds_no_values_back() {
         let handed = Handed::default();
         let sinks = Sinks { series: Some(Box::new(handed.clone())), ..Sinks::default() };
         let (mut looks, mut most) = (0, 0);
-        let result = run_into(&parsed(&text), 0, sinks, |share| {
+        let result = run_into(&parsed(&text), 0, sinks, &mut |share| {
             let now = Instant::from_millis((share * 12_000.0).round() as u64);
             let had = whole.iter().filter(|sample| sample.at <= now).count();
             (looks, most) = (looks + 1, most.max(had - handed.0.borrow().len()));
