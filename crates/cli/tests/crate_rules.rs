@@ -98,6 +98,18 @@ fn sources(path: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| sources(&entry.unwrap().path())).collect()
 }
 
+/// The command line names the simulator only where it hands it to the laboratory, or runs it itself.
+#[test]
+fn the_simulator_is_named_where_it_is_wired() {
+    let knowing = ["bench/", "demo/", "fuzz/", "papers/mod.rs", "sim/"];
+    let commands = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    for path in sources(commands) {
+        let name = path.strip_prefix(commands).unwrap().display().to_string();
+        let named = fs::read_to_string(&path).unwrap().contains("bentpipe_sim");
+        assert!(!named || knowing.iter().any(|place| name.starts_with(place)), "{name}");
+    }
+}
+
 /// No live test asserts how long something takes: clocks are read for the one deadline, for packets that are never early,
 /// and where something is measured, which is no test.
 #[test]

@@ -6,7 +6,11 @@
 
 mod capture;
 mod efficiency;
+mod extended;
+mod flow;
+mod gateway;
 mod group;
+mod link;
 mod outcome;
 mod run;
 mod series;
@@ -17,9 +21,13 @@ pub use capture::{
     Agreed, Captured, Direction, End, EventSink, Interface, Observed, PacketSink, Passage,
 };
 pub use efficiency::most_goodputs;
+pub use extended::{ExtendedTally, LossCauses};
+pub use flow::{FlowId, FlowRow, goodput, life};
+pub use gateway::{GatewayRow, LegCounts};
 pub use group::{GroupRow, Spread};
-pub use outcome::{FlowId, FlowRow, GatewayRow, LinkRow, Outcome, RunRow, fairness, goodput};
+pub use link::LinkRow;
+pub use outcome::{Outcome, RunRow, fairness};
 pub use run::{RunError, Sinks};
 pub use series::{Sample, SeriesSink};
-pub use tally::{LossCauses, Tally};
+pub use tally::Tally;
 pub use transfer::{Completions, Transfer, TransferRow};

@@ -9,10 +9,10 @@ use crate::stream::Stream;
 use crate::world::World;
 use bentpipe_core::link::{Counters, Lengths, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_gateway::Summary;
+use bentpipe_gateway::{PerSide, Reason, Summary};
 use bentpipe_results::{
-    GatewayRow, GroupRow, LinkRow, Outcome, RunError, RunRow, Sample, SeriesSink, Sinks, Tally,
-    fairness, goodput, most_goodputs,
+    GatewayRow, GroupRow, LegCounts, LinkRow, Outcome, RunError, RunRow, Sample, SeriesSink, Sinks,
+    Tally, most_goodputs,
 };
 use bentpipe_scenario::{NodeIndex, NodeKind, RunEnd, Scenario};
 use std::cell::RefCell;
@@ -103,21 +103,10 @@ pub fn run_into(
     let gateways = gateways(&before, after);
     let max = most_goodputs(scenario);
     let (flows, transfers) = records.rows(world, &before.tallies, measured, &max);
-    let foreground: Vec<_> = flows.iter().filter(|flow| !flow.background).collect();
-    let goodputs: Vec<f64> = foreground.iter().map(|flow| flow.goodput).collect();
-    let busiest = links.iter().filter_map(LinkRow::utilisation).reduce(f64::max);
-    let tally = Tally::total(foreground.iter().map(|flow| &flow.tally));
     let run = RunRow {
-        seed: seeds.run(),
-        end: end.saturating_since(Instant::ZERO),
-        goodput: goodput(tally.delivered, records.life(measured)),
-        fairness: fairness(&goodputs),
-        utilisation: busiest,
-        dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
-        lost: links.iter().map(|link| link.counters.lost.packets).sum(),
-        tally,
-        packets: world.packets(),
-        digest: world.trace(),
+        packets: Some(world.packets()),
+        digest: Some(world.trace()),
+        ..RunRow::of(seeds.run(), measured, &flows, &links)
     };
     if captured && simulation.is_over() {
         // Captures show how the last connections are closed.
@@ -228,8 +217,38 @@ fn gateways(before: &Counts, after: Counts) -> Vec<GatewayRow> {
     let rows = after.gateways.into_iter().zip(&before.gateways);
     let rows = rows.map(|((name, held, all), (_, earlier, then))| {
         let (_, mean_held) = held.mean_since(earlier);
-        let max_held = held.longest().bytes;
-        GatewayRow { name, summary: all - *then, mean_held, max_held }
+        GatewayRow {
+            mean_held: Some(mean_held),
+            max_held: Some(held.longest().bytes),
+            ..gateway(name, &(all - *then))
+        }
     });
     rows.collect()
+}
+
+/// The row of a gateway that has counted this, without the bytes that it has held.
+fn gateway(name: String, summary: &Summary) -> GatewayRow {
+    GatewayRow {
+        name,
+        split: Some(summary.split),
+        adopted: Some(summary.adopted),
+        closed: Some(summary.closed),
+        reset: Some(summary.reset),
+        released: Some(summary.all_released()),
+        lost_bytes: Some(summary.lost_bytes),
+        forwarded_flows: Some(summary.all_forwarded_flows()),
+        forwarded_packets: Reason::ALL.map(|reason| Some(summary.forwarded_packets(reason))),
+        legs: PerSide::of(|side| {
+            let leg = summary.side(side);
+            LegCounts {
+                received_bytes: Some(leg.received_bytes),
+                delivered_bytes: Some(leg.delivered_bytes),
+                retransmissions: Some(leg.retransmissions),
+                retransmitted_bytes: Some(leg.retransmitted_bytes),
+                timeouts: Some(leg.timeouts),
+            }
+        }),
+        mean_held: None,
+        max_held: None,
+    }
 }

@@ -75,7 +75,7 @@ pub const FLOWS: &[Column<FlowRow>] = &[
         Number,
         "share",
         "acknowledgments in congestion avoidance for which Constant-Rate or Increase-by-K is held to one segment",
-        |f| f.tally.bound_share().into(),
+        |f| f.tally.extended.and_then(|counts| counts.bound_share()).into(),
     ),
     counts::recoveries(),
     counts::reductions(),

@@ -48,7 +48,7 @@ pub const RUNS: &[Column<RunRow>] = &[
         r.packets.into()
     }),
     column("digest", Text, "", "of every packet's arrival: equal runs have equal ones", |r| {
-        hexadecimal(r.digest)
+        r.digest.map(hexadecimal).into()
     }),
 ];
 

@@ -5,7 +5,7 @@ use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
-use bentpipe_results::{Completions, FlowId, FlowRow, Tally, goodput};
+use bentpipe_results::{Completions, ExtendedTally, FlowId, FlowRow, Tally, goodput, life};
 
 /// Which of a run's transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ impl FlowRecord {
             completed: 0,
             took: Duration::ZERO,
             connections: 0,
-            past: Tally::default(),
+            past: Tally::ZERO,
         }
     }
 }
@@ -67,12 +67,6 @@ impl FlowRecord {
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// The part of the measured time in which it lived.
-    pub(crate) fn life(&self, (from, to): (Instant, Instant)) -> (Instant, Instant) {
-        let begin = self.started.map_or(from, |started| started.max(from));
-        (begin, self.finished.map_or(to, |finished| finished.min(to)))
-    }
-
     /// Its row over the measured time, in which it has counted `tally`. `times` are those of its completed transfers;
     /// `max` is what its path could carry, in bit/s.
     pub(super) fn row(
@@ -82,7 +76,7 @@ impl FlowRecord {
         times: Vec<Duration>,
         max: Option<f64>,
     ) -> FlowRow {
-        let goodput = goodput(tally.delivered, self.life(measured));
+        let goodput = goodput(tally.delivered, life(self.started, self.finished, measured));
         let min_rtt = tally.min_rtt.map(|rtt| rtt.as_secs_f64());
         let holds = max.zip(min_rtt).map(|(max, rtt)| max / 8.0 * rtt).filter(|holds| *holds > 0.0);
         let estimate = tally.ssthresh_estimate.map(|bytes| bytes as f64);
@@ -111,10 +105,11 @@ pub(super) fn count(
     stream: &Stream,
     connection: &Connection<Pattern>,
 ) {
+    let extended = tally.extended.get_or_insert(ExtendedTally::ZERO);
     if role == Role::Sink {
         tally.delivered += stream.read();
         let tcb = connection.last_tcb();
-        tally.needless_retransmissions += tcb.map_or(0, |tcb| tcb.receiver.needless_segments());
+        extended.needless_retransmissions += tcb.map_or(0, |tcb| tcb.receiver.needless_segments());
         return;
     }
     let Some(tcb) = connection.last_tcb() else { return };
@@ -122,23 +117,23 @@ pub(super) fn count(
     tally.segments += stats.segments;
     let apart = stats.probes + stats.fin_retransmissions;
     tally.retransmissions += stats.retransmissions - apart;
-    tally.probes += stats.probes;
-    tally.fin_retransmissions += stats.fin_retransmissions;
     tally.retransmitted_bytes += stats.retransmitted_bytes.count();
-    tally.timeouts += stats.timeouts - stats.fin_timeouts;
-    tally.fin_timeouts += stats.fin_timeouts;
-    tally.recovery_timeouts += stats.recovery_timeouts;
-    let bound = tcb.sender.bound_count();
-    tally.avoidance_acks += bound.acks;
-    tally.bound_acks += bound.bound;
+    *tally.timeouts.get_or_insert(0) += stats.timeouts - stats.fin_timeouts;
     tally.recoveries += stats.recoveries;
-    tally.reductions += stats.reductions;
-    tally.causes = tally.causes + stream.causes;
-    let first = stats.first_recovery.map(|time| (time, stats.first_reductions));
-    tally.first_recovery = tally.first_recovery.or(first);
     let min = tcb.sender.rtt().min_rtt();
     tally.min_rtt = [tally.min_rtt, min].into_iter().flatten().min();
     tally.srtt = tcb.sender.rtt().srtt().or(tally.srtt);
+    let first = stats.first_recovery.map(|time| (time, stats.first_reductions));
+    tally.first_recovery = tally.first_recovery.or(first);
     let estimate = tcb.sender.ssthresh_estimate().map(Bytes::count);
     tally.ssthresh_estimate = tally.ssthresh_estimate.or(estimate);
+    extended.probes += stats.probes;
+    extended.fin_retransmissions += stats.fin_retransmissions;
+    extended.fin_timeouts += stats.fin_timeouts;
+    extended.recovery_timeouts += stats.recovery_timeouts;
+    let bound = tcb.sender.bound_count();
+    extended.avoidance_acks += bound.acks;
+    extended.bound_acks += bound.bound;
+    extended.reductions += stats.reductions;
+    extended.causes = extended.causes + stream.causes;
 }

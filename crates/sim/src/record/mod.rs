@@ -145,13 +145,6 @@ impl Records {
         all > 0 && all == over
     }
 
-    /// The part of the measured time in which any of those flows lived.
-    pub(crate) fn life(&self, measured: (Instant, Instant)) -> (Instant, Instant) {
-        let started = self.flows.iter().filter(|flow| !flow.background && flow.started.is_some());
-        let lives = started.map(|flow| flow.life(measured));
-        lives.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))).unwrap_or(measured)
-    }
-
     /// A connection is gone; this was its end.
     pub(crate) fn depart(
         &mut self,
