@@ -13,9 +13,9 @@ if ! command -v cargo-mutants >/dev/null; then
 fi
 mkdir -p "$target"
 # The pure crates': the others' tests need the kernel, or whole experiments.
-git diff --merge-base "$base" -- crates/core crates/gateway crates/config crates/links crates/scenario crates/sim >"$target/diff"
+git diff --merge-base "$base" -- crates/{core,gateway,config,links,scenario,results,sim} >"$target/diff"
 if [ ! -s "$target/diff" ]; then
-    echo "mutants-changed: nothing differs from $base in core, gateway, config, links, scenario and sim"
+    echo "mutants-changed: nothing differs from $base in core, gateway, config, links, scenario, results and sim"
     exit 0
 fi
 cargo mutants --in-diff "$target/diff" --profile mutants --output "$target" -- --locked --lib

@@ -11,7 +11,9 @@ fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("..");
     // FNV-1a.
     let mut digest: u64 = 0xcbf2_9ce4_8422_2325;
-    for name in ["core", "gateway", "config", "links", "scenario", "sim", "record", "lab"] {
+    for name in
+        ["core", "gateway", "config", "links", "scenario", "results", "sim", "record", "lab"]
+    {
         let folder = root.join(name).join("src");
         println!("cargo::rerun-if-changed={}", folder.display());
         add(&folder, &mut digest);

@@ -17,14 +17,15 @@ linux     core
 config    core gateway
 links     core config
 scenario  core gateway config links
-sim       core gateway links scenario
+results   core gateway scenario
+sim       core gateway links scenario results
 emulator  core capture linux links
 daemon    core gateway capture record linux config
 testbed   core linux links scenario emulator
-lab       core gateway capture record plot config scenario sim
+lab       core gateway capture record plot config scenario results
 papers    core capture plot scenario lab
-python    core capture config scenario lab
-cli       core gateway capture plot config links scenario sim linux emulator daemon testbed lab papers
+python    core capture config scenario lab sim
+cli       core gateway capture plot config links scenario results sim linux emulator daemon testbed lab papers
 ";
 
 /// What is not to come onto a router with the gateway: drawing, tables, orbits, statistics.
@@ -127,6 +128,18 @@ fn sources(path: &Path) -> Vec<PathBuf> {
     }
     let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     entries.flat_map(|entry| sources(&entry.unwrap().path())).collect()
+}
+
+/// The command line names the simulator only where it hands it to the laboratory, or runs it itself.
+#[test]
+fn the_simulator_is_named_where_it_is_wired() {
+    let knowing = ["bench/", "demo/", "fuzz/", "papers/mod.rs", "sim/"];
+    let commands = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    for path in sources(commands) {
+        let name = path.strip_prefix(commands).unwrap().display().to_string();
+        let named = fs::read_to_string(&path).unwrap().contains("bentpipe_sim");
+        assert!(!named || knowing.iter().any(|place| name.starts_with(place)), "{name}");
+    }
 }
 
 /// No live test asserts how long something takes: clocks are read for the one deadline, for packets that are never early,

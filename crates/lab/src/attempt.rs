@@ -2,26 +2,12 @@
 
 use crate::packet_files::PacketFiles;
 use crate::panics::caught;
+use crate::runner::Runner;
 use crate::series_file::SeriesFile;
 use crate::store::{Key, RunRecord, Store};
-use bentpipe_scenario::{Point, Scenario};
-use bentpipe_sim::{Outcome, RunError, Sinks};
+use bentpipe_results::{RunError, Sinks};
+use bentpipe_scenario::Point;
 use std::io;
-
-/// How a run is made: [`simulate`], or what stands in for it in tests.
-pub(crate) type Simulate<'a> = dyn Fn(&Scenario, u64, Sinks, &mut dyn FnMut(f64) -> bool) -> Result<Outcome, RunError>
-    + Sync
-    + 'a;
-
-/// Makes a run with the simulator.
-pub(crate) fn simulate(
-    scenario: &Scenario,
-    run: u64,
-    sinks: Sinks,
-    go_on: &mut dyn FnMut(f64) -> bool,
-) -> Result<Outcome, RunError> {
-    bentpipe_sim::run_into(scenario, run, sinks, go_on)
-}
 
 /// What has become of a run.
 pub enum Attempt {
@@ -33,23 +19,13 @@ pub enum Attempt {
     GivenUp,
 }
 
-/// Makes run `run` of `point` with the simulator and stores it, with its series and captures if there are to be any.
-/// `go_on` hears of the share of its time that has passed, and says whether it goes on.
+/// Makes run `run` of `point` by `runner` and stores it, with its series and captures if there are to be any. `go_on`
+/// is as in [`Runner::run`].
 ///
 /// # Errors
 /// It cannot be stored.
 pub fn make(
-    store: &Store,
-    point: &Point,
-    run: u32,
-    go_on: &mut dyn FnMut(f64) -> bool,
-) -> io::Result<Attempt> {
-    attempt(&simulate, store, point, run, go_on)
-}
-
-/// As [`make`], by `simulate`.
-pub(crate) fn attempt(
-    simulate: &Simulate<'_>,
+    runner: &dyn Runner,
     store: &Store,
     point: &Point,
     run: u32,
@@ -65,7 +41,7 @@ pub(crate) fn attempt(
         events: packets.as_ref().and_then(PacketFiles::event_sink),
         series: series.as_ref().map(SeriesFile::sink),
     };
-    let outcome = match caught(|| simulate(scenario, u64::from(run), sinks, go_on)) {
+    let outcome = match caught(|| runner.run(scenario, u64::from(run), sinks, go_on)) {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(RunError::Cancelled)) => return Ok(Attempt::GivenUp),
         Ok(Err(error)) => return Ok(Attempt::Failed(error.to_string())),

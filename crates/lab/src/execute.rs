@@ -4,9 +4,10 @@
 //! what the others have given so far (see `plan`), so that there is a queue of our own anyway, and
 //! no work to divide further.
 
-use crate::attempt::{Attempt, Simulate, attempt, simulate};
+use crate::attempt::{Attempt, make};
 use crate::dispatch::{Campaign, Dispatch};
 use crate::plan::{Job, Next, PointEnd};
+use crate::runner::Runner;
 use crate::shard::Shard;
 use crate::store::{Damaged, Store};
 use bentpipe_scenario::{Experiment, Point};
@@ -17,8 +18,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// How an experiment is run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Options<'a> {
+    /// Makes the runs.
+    pub runner: &'a dyn Runner,
     /// On so many threads.
     pub threads: NonZeroUsize,
     /// Only this point.
@@ -130,24 +133,13 @@ pub fn execute(
     options: &Options<'_>,
     watch: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Executed, LabError> {
-    execute_by(&simulate, experiment, store, options, watch)
-}
-
-fn execute_by(
-    simulate: &Simulate<'_>,
-    experiment: &Experiment,
-    store: &Store,
-    options: &Options<'_>,
-    watch: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<Executed, LabError> {
-    let Options { point, run, shard, .. } = *options;
+    let Options { runner, threads, point, run, shard, stop } = *options;
     let campaign = Campaign { experiment, store, point, run, shard };
-    let ahead = u32::try_from(options.threads.get()).unwrap_or(u32::MAX / 2);
+    let ahead = u32::try_from(threads.get()).unwrap_or(u32::MAX / 2);
     let shared = Mutex::new(Shared { dispatch: Dispatch::new(&campaign, ahead), error: None });
-    let laboratory =
-        Laboratory { simulate, campaign, stop: options.stop, watch, shared, ended: Condvar::new() };
+    let laboratory = Laboratory { runner, campaign, stop, watch, shared, ended: Condvar::new() };
     thread::scope(|scope| {
-        for _ in 1..options.threads.get() {
+        for _ in 1..threads.get() {
             scope.spawn(|| laboratory.work());
         }
         laboratory.work();
@@ -160,7 +152,7 @@ fn execute_by(
 }
 
 struct Laboratory<'a> {
-    simulate: &'a Simulate<'a>,
+    runner: &'a dyn Runner,
     campaign: Campaign<'a>,
     stop: &'a AtomicBool,
     watch: &'a (dyn Fn(Event<'_>) + Sync),
@@ -222,7 +214,7 @@ impl Laboratory<'_> {
             (self.watch)(Event::Running(job, share));
             !self.stopped()
         };
-        let attempt = attempt(self.simulate, store, point, run, &mut go_on);
+        let attempt = make(self.runner, store, point, run, &mut go_on);
         let mut shared = self.lock();
         match attempt {
             Ok(Attempt::Made(record)) => shared.dispatch.made(job, &record, self.watch),
@@ -241,8 +233,9 @@ impl Laboratory<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_results::Sinks;
     use bentpipe_scenario::Scenario;
-    use bentpipe_sim::Sinks;
+    use bentpipe_sim::run_into;
 
     const TEXT: &str = r#"
         [run]
@@ -268,6 +261,7 @@ mod tests {
 
     fn options(stop: &AtomicBool) -> Options<'_> {
         Options {
+            runner: &run_into,
             threads: NonZeroUsize::new(2).unwrap(),
             point: None,
             run: None,
@@ -286,7 +280,7 @@ mod tests {
                 let first = scenario.links[0].forward.delay.at(bentpipe_core::time::Instant::ZERO)
                     == bentpipe_core::time::Duration::from_millis(1);
                 assert!(!(first && run == 1), "out of cheese");
-                simulate(scenario, run, sinks, go_on)
+                run_into(scenario, run, sinks, go_on)
             };
         let stop = AtomicBool::new(false);
         let told = Mutex::new(Vec::new());
@@ -295,7 +289,9 @@ mod tests {
                 told.lock().unwrap().push(failure.clone());
             }
         };
-        let done = execute_by(&failing, &experiment, &store, &options(&stop), &watch).unwrap();
+        let options = options(&stop);
+        let some_fail = Options { runner: &failing, ..options };
+        let done = execute(&experiment, &store, &some_fail, &watch).unwrap();
         assert_eq!((done.made, done.failures.len(), done.stopped), (5, 1, false));
         let failure = &done.failures[0];
         assert_eq!((failure.job, failure.label.as_str()), (Job { point: 0, run: 1 }, "delay=1ms"));
@@ -305,7 +301,7 @@ mod tests {
         // The tables are made of the others; what failed is tried again.
         let results = crate::Folder::summarise(&experiment, &store, &done).unwrap();
         assert_eq!((results.points[0].runs, results.points[0].failed), (3, 1));
-        let again = execute(&experiment, &store, &options(&stop), &|_| {}).unwrap();
+        let again = execute(&experiment, &store, &options, &|_| {}).unwrap();
         assert_eq!((again.made, again.found, again.failures.len()), (1, 5, 0));
     }
 

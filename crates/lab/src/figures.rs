@@ -2,7 +2,7 @@
 //! is added here is in the summaries' tables and in their JSON, with its mean and its spread over the runs.
 
 use bentpipe_core::time::Duration;
-use bentpipe_sim::record::{Completions, FlowRow, GroupRow, LinkRow, RunRow};
+use bentpipe_results::{Completions, ExtendedTally, FlowRow, GroupRow, LinkRow, RunRow};
 
 /// A number that a run gives of an `R`.
 pub struct Figure<R> {
@@ -43,6 +43,11 @@ fn completion(flow: &FlowRow, of: fn(&Completions) -> Duration) -> Option<f64> {
     flow.completions.as_ref().map(|completions| seconds(of(completions)))
 }
 
+/// A count that is absent of other TCPs than ours.
+fn extended(flow: &FlowRow, count: fn(&ExtendedTally) -> u64) -> Option<f64> {
+    flow.tally.extended.as_ref().map(|extended| count(extended) as f64)
+}
+
 /// Of flows that are not background.
 pub const FLOW_FIGURES: &[Figure<FlowRow>] = &[
     figure("goodput", "_bps", "bit/s", "goodput", |f| Some(f.goodput)),
@@ -61,16 +66,16 @@ pub const FLOW_FIGURES: &[Figure<FlowRow>] = &[
         Some(f.tally.retransmissions as f64)
     }),
     figure("needless_retransmissions", "", "segments", "segments that the receiver had", |f| {
-        Some(f.tally.needless_retransmissions as f64)
+        extended(f, |counts| counts.needless_retransmissions)
     }),
     figure("timeouts", "", "events", "retransmission timeouts with data outstanding", |f| {
-        Some(f.tally.timeouts as f64)
+        f.tally.timeouts.map(|timeouts| timeouts as f64)
     }),
     figure("bound_share", "", "share", "acknowledgments held to an increase of one segment", |f| {
-        f.tally.bound_share()
+        f.tally.extended?.bound_share()
     }),
     figure("window_reductions", "", "events", "reductions of the congestion window", |f| {
-        Some(f.tally.reductions as f64)
+        extended(f, |counts| counts.reductions)
     }),
     figure("first_recovery", "_s", "s", "length of the first recovery", |f| {
         f.tally.first_recovery.map(|(time, _)| seconds(time))

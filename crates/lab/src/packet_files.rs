@@ -10,8 +10,8 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::HEADERS_MAX;
 use bentpipe_gateway::Side;
 use bentpipe_record::{Direction, Endpoint, Recorder, Seen, Segment, qlog};
+use bentpipe_results::{Captured, End, EventSink, Interface, Observed, PacketSink, Passage};
 use bentpipe_scenario::{NodeIndex, NodeKind, Record, Scenario};
-use bentpipe_sim::{Captured, End, EventSink, Interface, Observed, PacketSink, Passage};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind};
@@ -126,8 +126,8 @@ impl PacketSink for Sink {
                 bytes: &packet.headers,
                 len: packet.len,
                 way: Some(match packet.direction {
-                    bentpipe_sim::Direction::Sent => Way::Outbound,
-                    bentpipe_sim::Direction::Received => Way::Inbound,
+                    bentpipe_results::Direction::Sent => Way::Outbound,
+                    bentpipe_results::Direction::Received => Way::Inbound,
                 }),
                 comment: comment.as_deref().unwrap_or_default(),
             };
@@ -172,10 +172,10 @@ impl Sink {
     }
 }
 
-fn direction(direction: bentpipe_sim::Direction) -> Direction {
+fn direction(direction: bentpipe_results::Direction) -> Direction {
     match direction {
-        bentpipe_sim::Direction::Sent => Direction::Sent,
-        bentpipe_sim::Direction::Received => Direction::Received,
+        bentpipe_results::Direction::Sent => Direction::Sent,
+        bentpipe_results::Direction::Received => Direction::Received,
     }
 }
 

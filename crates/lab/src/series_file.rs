@@ -5,7 +5,7 @@
 
 use crate::cell::{self, Row};
 use crate::tables::SERIES;
-use bentpipe_sim::record::{Sample, SeriesSink};
+use bentpipe_results::{Sample, SeriesSink};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;

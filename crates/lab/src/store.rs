@@ -6,12 +6,12 @@
 //! beside their place and renamed. They are not forced to the disk, which would cost more than
 //! short runs do: what a power cut leaves of one is found damaged, and that run is made again.
 
-use crate::cell::{Cell, Row};
+use crate::cell::Row;
 use crate::figures::{self, FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::packet_files;
 use crate::series_file::{self, SeriesMark};
 use crate::tables::{TABLES, Table};
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -128,23 +128,6 @@ impl RunRecord {
         let run = Figures { name: Vec::new(), values: Vec::new() };
         let (flows, links, groups) = (Vec::new(), Vec::new(), Vec::new());
         RunRecord { run, flows, links, groups, tables, ..self }
-    }
-
-    /// Leaves the cells of a column empty: they were not measured.
-    pub fn clear(&mut self, table: Table, column: &str) {
-        let headings = table.headings();
-        let Some(at) = headings.iter().position(|heading| heading.name == column) else { return };
-        for row in &mut self.tables[table as usize] {
-            row[at] = Cell::None;
-        }
-    }
-
-    /// Adds a row of these columns to a table; its other cells are empty.
-    pub fn add(&mut self, table: Table, cells: &[(&str, Cell)]) {
-        let of = |name: &str| cells.iter().find(|(column, _)| *column == name);
-        let cell = |name: &str| of(name).map_or(Cell::None, |(_, cell)| cell.clone());
-        let row = table.headings().iter().map(|heading| cell(&heading.name)).collect();
-        self.tables[table as usize].push(row);
     }
 
     /// The goodputs that stopping rules go by.
@@ -276,6 +259,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::Cell;
 
     fn record() -> RunRecord {
         let figures = |name: &str, values: &[Option<f64>]| Figures {
@@ -297,22 +281,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_empty() {
-        let mut record = record();
-        record.tables = [const { Vec::new() }; TABLES];
-        let cells = [("gateway", Cell::Text("g".to_owned())), ("split_flows", Cell::Count(3))];
-        record.add(Table::Gateways, &cells);
-        let row = |record: &RunRecord| record.tables[Table::Gateways as usize][0].clone();
-        assert_eq!(row(&record).len(), Table::Gateways.headings().len());
-        assert_eq!(row(&record)[..3], [cells[0].1.clone(), Cell::Count(3), Cell::None]);
-        record.clear(Table::Gateways, "split_flows");
-        assert_eq!(row(&record)[1], Cell::None);
-    }
-
-    #[test]
     fn of_a_run_only_the_tables_that_are_wanted_are_held() {
         let mut record = record();
-        record.add(Table::Transfers, &[]);
+        record.tables[Table::Transfers as usize].push(Vec::new());
         let row = record.rows(Table::Results).to_vec();
         let only = record.only(&[Table::Results, Table::Links]);
         assert_eq!(only.rows(Table::Results), row);

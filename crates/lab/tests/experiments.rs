@@ -6,6 +6,7 @@ use bentpipe_lab::{
 };
 use bentpipe_scenario::Experiment;
 use bentpipe_scenario::repeat::Enough;
+use bentpipe_sim::run_into;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -62,6 +63,7 @@ fn sitting(folder: &Path, threads: usize, stop_after: u64) -> (Executed, Option<
     let (folder, store) = Folder::open(folder).unwrap();
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let options = Options {
+        runner: &run_into,
         threads: NonZeroUsize::new(threads).unwrap(),
         point: None,
         run: None,
@@ -210,7 +212,9 @@ fn a_run_that_is_shipped_is_the_same_and_a_spoilt_one_is_refused() {
     let experiment = experiment();
     let point = experiment.point(1);
     let store = Store::open(&here.path().join("here")).unwrap();
-    let Attempt::Made(record) = make(&store, &point, 3, &mut |_| true).unwrap() else { panic!() };
+    let Attempt::Made(record) = make(&run_into, &store, &point, 3, &mut |_| true).unwrap() else {
+        panic!()
+    };
     let key = Key::of(&point.canonical, 3);
     let sent = store.pack(key).unwrap();
     assert_eq!(sent.len(), 2, "a record and its series");

@@ -52,7 +52,14 @@ fn sitting(text: &str, folder: &Path) -> (Executed, Results) {
     let (folder, store) = Folder::open(folder).unwrap();
     let stop = AtomicBool::new(false);
     let threads = NonZeroUsize::new(2).unwrap();
-    let options = Options { threads, point: None, run: None, shard: None, stop: &stop };
+    let options = Options {
+        runner: &bentpipe_sim::run_into,
+        threads,
+        point: None,
+        run: None,
+        shard: None,
+        stop: &stop,
+    };
     let executed = execute(&experiment, &store, &options, &|_| {}).unwrap();
     let results = folder.write(&experiment, &store, &executed).unwrap();
     (executed, results)

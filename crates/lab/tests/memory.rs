@@ -38,13 +38,24 @@ fn peak(runs: u32) -> (Peak, u64) {
     let (folder, store) = Folder::open(place.path()).unwrap();
     // The first run stands for all.
     let point = experiment.point(0);
-    let Attempt::Made(record) = make(&store, &point, 0, &mut |_| true).unwrap() else { panic!() };
+    let Attempt::Made(record) =
+        make(&bentpipe_sim::run_into, &store, &point, 0, &mut |_| true).unwrap()
+    else {
+        panic!()
+    };
     (1..runs).for_each(|run| store.save(Key::of(&point.canonical, run), &record).unwrap());
     let stored = store.pack(Key::of(&point.canonical, 0)).unwrap()[0].1.len() as u64;
 
     let stop = AtomicBool::new(false);
     let threads = NonZeroUsize::MIN;
-    let options = Options { threads, point: None, run: None, shard: None, stop: &stop };
+    let options = Options {
+        runner: &bentpipe_sim::run_into,
+        threads,
+        point: None,
+        run: None,
+        shard: None,
+        stop: &stop,
+    };
     let mut executed = None;
     let found = allocation_counter::measure(|| {
         executed = Some(execute(&experiment, &store, &options, &|_| {}).unwrap());

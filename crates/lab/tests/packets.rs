@@ -1,8 +1,8 @@
 //! Captures as an experiment leaves them, read by somebody else's reader of pcapng.
 
 use bentpipe_lab::{Executed, Folder, Options, execute};
+use bentpipe_results::{Captured, Direction, PacketSink, Sinks};
 use bentpipe_scenario::Experiment;
-use bentpipe_sim::{Captured, Direction, PacketSink, Sinks};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{Block, Linktype, OptionCode, PcapBlockOwned, PcapError, PcapNGReader};
 use std::cell::RefCell;
@@ -56,7 +56,14 @@ fn sitting_of(experiment: &Experiment, path: &Path, threads: usize, stop_after: 
     let (folder, store) = Folder::open(path).unwrap();
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let threads = NonZeroUsize::new(threads).unwrap();
-    let options = Options { threads, point: None, run: None, shard: None, stop: &stop };
+    let options = Options {
+        runner: &bentpipe_sim::run_into,
+        threads,
+        point: None,
+        run: None,
+        shard: None,
+        stop: &stop,
+    };
     let executed = execute(experiment, &store, &options, &|event| {
         if let bentpipe_lab::Event::Finished { stored: false, .. } = event
             && made.fetch_add(1, Ordering::Relaxed) + 1 >= stop_after
@@ -157,7 +164,7 @@ fn captures_have_every_packet_of_their_run() {
             let all = Collected::default();
             let packets: Option<Box<dyn PacketSink>> = Some(Box::new(all.clone()));
             let sinks = Sinks { packets, ..Sinks::default() };
-            bentpipe_sim::run_into(&scenario, run, sinks, |_| true).unwrap();
+            bentpipe_sim::run_into(&scenario, run, sinks, &mut |_| true).unwrap();
             let all = all.0.take();
             // The client's name could lie elsewhere as a file's.
             for (file, host) in [("server", "server"), ("#1", "the client")] {

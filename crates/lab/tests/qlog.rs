@@ -68,7 +68,14 @@ fn results(text: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let (results, store) = Folder::open(folder.path()).unwrap();
     let (threads, stop) = (NonZeroUsize::MIN, AtomicBool::new(false));
-    let options = Options { threads, point: None, run: None, shard: None, stop: &stop };
+    let options = Options {
+        runner: &bentpipe_sim::run_into,
+        threads,
+        point: None,
+        run: None,
+        shard: None,
+        stop: &stop,
+    };
     let executed = execute(&experiment, &store, &options, &|_| {}).unwrap();
     assert_eq!(executed.failures, []);
     results.write(&experiment, &store, &executed).unwrap();

@@ -34,7 +34,14 @@ pub(crate) fn run<'py>(
     let (_, store) = Folder::open(&folder).map_err(error::os)?;
     let stop = AtomicBool::new(false);
     let counts = Progress::default();
-    let options = Options { threads, point: None, run: None, shard: None, stop: &stop };
+    let options = Options {
+        runner: &bentpipe_sim::run_into,
+        threads,
+        point: None,
+        run: None,
+        shard: None,
+        stop: &stop,
+    };
     let executed = thread::scope(|scope| {
         let work =
             scope.spawn(|| execute(experiment, &store, &options, &|event| counts.heed(&event)));

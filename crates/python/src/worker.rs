@@ -69,7 +69,9 @@ fn all(experiment: &Checked, jobs: &[(usize, u32)], stop: &AtomicBool) -> io::Re
             Some(point) if point.index == index => point,
             _ => experiment.point(index),
         };
-        match make(&store, &point, run, &mut |_| !stop.load(Ordering::Relaxed))? {
+        match make(&bentpipe_sim::run_into, &store, &point, run, &mut |_| {
+            !stop.load(Ordering::Relaxed)
+        })? {
             Attempt::Made(_) => {
                 ended.push((index, run, Ok(store.pack(Key::of(&point.canonical, run))?)));
             }

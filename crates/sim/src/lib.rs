@@ -30,21 +30,17 @@ mod world;
 
 pub use barrier::{Barriers, Ticket};
 pub use build::{Built, BuiltLink, Layout, build};
-pub use capture::{
-    Agreed, Captured, Direction, End, EventSink, Interface, Observed, PacketSink, Passage,
-};
 pub use dead_end::DeadEnd;
 pub use ecmp::{EqualWay, FlowHash, Spread};
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
-pub use host::{Application, Host, LossCauses, SessionKey, Slot};
+pub use host::{Application, Host, SessionKey, Slot};
 pub use line::{Faults, Line};
 pub use listener::Listener;
 pub use middleboxes::{ClearsDf, Fake, Fakes, FakesEnd, Pieced};
 pub use narrow::Narrow;
 pub use node::{Middlebox, Node};
 pub use packet::{Body, Content, Datagram, Echo, Hole, Mark, Packet};
-pub use record::Outcome;
-pub use run::{RunError, Sinks, run, run_into};
+pub use run::{run, run_into};
 pub use simulation::{Call, Net, Service, Simulation, Socket};
 pub use stream::{Notice, Stream};
 pub use world::{Endpoint, LineId, NodeId, World};

@@ -1,55 +1,25 @@
 //! One run of a scenario, from its beginning to its results.
 
 use crate::build::{Built, Layout, build};
-use crate::capture::{Capture, EventSink, PacketSink};
+use crate::capture::Capture;
 use crate::faults;
-use crate::record::{
-    GatewayRow, GroupRow, LinkRow, Outcome, RunRow, Sample, Sampler, SeriesSink, Tally, fairness,
-    goodput, most_goodputs,
-};
+use crate::record::Sampler;
 use crate::simulation::Simulation;
 use crate::stream::Stream;
 use crate::world::World;
-use bentpipe_core::link::{Count, Counters, Lengths, Occupancy};
+use bentpipe_core::link::{Counters, Lengths, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_gateway::Summary;
+use bentpipe_gateway::{PerSide, Reason, Summary};
+use bentpipe_results::{
+    GatewayRow, GroupRow, LegCounts, LinkRow, Outcome, RunError, RunRow, Sample, SeriesSink, Sinks,
+    Tally, most_goodputs,
+};
 use bentpipe_scenario::{NodeIndex, NodeKind, RunEnd, Scenario};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// A line's packets do not add up.
-    #[error("packets on link {link} do not add up: {counters:?}, {inside:?} inside")]
-    Conservation {
-        /// The link's name.
-        link: String,
-        /// What it has counted.
-        counters: Counters,
-        /// What is still inside.
-        inside: Count,
-    },
-    /// The caller does not want the run any more.
-    #[error("the run was given up")]
-    Cancelled,
-}
-
 /// How often a run asks whether it is to go on, in virtual time.
 const TICK: Duration = Duration::from_secs(1);
-
-/// Where a run's records go while it lasts.
-#[derive(Debug, Default)]
-pub struct Sinks {
-    /// Every packet that passes a host or a side of a gateway, of those nodes and flows that
-    /// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is
-    /// the same with and without.
-    pub packets: Option<Box<dyn PacketSink>>,
-    /// What the connections of the same flows do there, and why.
-    pub events: Option<Box<dyn EventSink>>,
-    /// The values of time series. Without it they are collected in [`Outcome::series`].
-    pub series: Option<Box<dyn SeriesSink>>,
-}
 
 /// Runs `scenario` for the `run`th time, counted from zero. `go_on` is asked now and then, with
 /// the share of the run's duration that has passed; when it says no, the run is given up.
@@ -59,9 +29,9 @@ pub struct Sinks {
 pub fn run(
     scenario: &Scenario,
     run: u64,
-    go_on: impl FnMut(f64) -> bool,
+    mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
-    run_into(scenario, run, Sinks::default(), go_on)
+    run_into(scenario, run, Sinks::default(), &mut go_on)
 }
 
 /// As [`run`], and hands what is recorded to `sinks` as it comes.
@@ -72,7 +42,7 @@ pub fn run_into(
     scenario: &Scenario,
     run: u64,
     sinks: Sinks,
-    mut go_on: impl FnMut(f64) -> bool,
+    go_on: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
@@ -133,21 +103,10 @@ pub fn run_into(
     let gateways = gateways(&before, after);
     let max = most_goodputs(scenario);
     let (flows, transfers) = records.rows(world, &before.tallies, measured, &max);
-    let foreground: Vec<_> = flows.iter().filter(|flow| !flow.background).collect();
-    let goodputs: Vec<f64> = foreground.iter().map(|flow| flow.goodput).collect();
-    let busiest = links.iter().filter_map(LinkRow::utilisation).reduce(f64::max);
-    let tally = Tally::total(foreground.iter().map(|flow| &flow.tally));
     let run = RunRow {
-        seed: seeds.run(),
-        end: end.saturating_since(Instant::ZERO),
-        goodput: goodput(tally.delivered, records.life(measured)),
-        fairness: fairness(&goodputs),
-        utilisation: busiest,
-        dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
-        lost: links.iter().map(|link| link.counters.lost.packets).sum(),
-        tally,
-        packets: world.packets(),
-        digest: world.trace(),
+        packets: Some(world.packets()),
+        digest: Some(world.trace()),
+        ..RunRow::of(seeds.run(), measured, &flows, &links)
     };
     if captured && simulation.is_over() {
         // Captures show how the last connections are closed.
@@ -258,8 +217,38 @@ fn gateways(before: &Counts, after: Counts) -> Vec<GatewayRow> {
     let rows = after.gateways.into_iter().zip(&before.gateways);
     let rows = rows.map(|((name, held, all), (_, earlier, then))| {
         let (_, mean_held) = held.mean_since(earlier);
-        let max_held = held.longest().bytes;
-        GatewayRow { name, summary: all - *then, mean_held, max_held }
+        GatewayRow {
+            mean_held: Some(mean_held),
+            max_held: Some(held.longest().bytes),
+            ..gateway(name, &(all - *then))
+        }
     });
     rows.collect()
+}
+
+/// The row of a gateway that has counted this, without the bytes that it has held.
+fn gateway(name: String, summary: &Summary) -> GatewayRow {
+    GatewayRow {
+        name,
+        split: Some(summary.split),
+        adopted: Some(summary.adopted),
+        closed: Some(summary.closed),
+        reset: Some(summary.reset),
+        released: Some(summary.all_released()),
+        lost_bytes: Some(summary.lost_bytes),
+        forwarded_flows: Some(summary.all_forwarded_flows()),
+        forwarded_packets: Reason::ALL.map(|reason| Some(summary.forwarded_packets(reason))),
+        legs: PerSide::of(|side| {
+            let leg = summary.side(side);
+            LegCounts {
+                received_bytes: Some(leg.received_bytes),
+                delivered_bytes: Some(leg.delivered_bytes),
+                retransmissions: Some(leg.retransmissions),
+                retransmitted_bytes: Some(leg.retransmitted_bytes),
+                timeouts: Some(leg.timeouts),
+            }
+        }),
+        mean_held: None,
+        max_held: None,
+    }
 }

@@ -2,12 +2,13 @@
 //! comes at once, and tells its workload of what matters. No bytes are moved: streams are
 //! [`Pattern`]s, which check that each piece arrives at its own offset.
 
-use crate::host::{Application, LossCauses, SessionKey};
+use crate::host::{Application, SessionKey};
 use crate::world::NodeId;
 use bentpipe_core::tcp::buffer::{Pattern, Payload};
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig, Event, State};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Offset};
+use bentpipe_results::LossCauses;
 
 /// What a workload is told about one end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

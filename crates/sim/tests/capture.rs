@@ -6,7 +6,8 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{Flags, Packet, SeqNum, Verify};
 use bentpipe_gateway::Side;
-use bentpipe_sim::{Captured, Direction, PacketSink, Sinks, run, run_into};
+use bentpipe_results::{Captured, Direction, PacketSink, Sinks};
+use bentpipe_sim::{run, run_into};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -68,13 +69,13 @@ fn every_packet_at_a_host_is_captured_and_right_to_the_last_bit_of_its_checksum(
     let scenario = parsed(TEXT);
     let packets = Collected::default();
     let sink = Box::new(packets.clone());
-    let outcome = run_into(&scenario, 0, capturing(sink), |_| true).unwrap();
+    let outcome = run_into(&scenario, 0, capturing(sink), &mut |_| true).unwrap();
     let packets = packets.0.take();
 
     // A capture changes nothing, and two are the same.
     assert_eq!(run(&scenario, 0, |_| true).unwrap(), outcome);
     let again = Collected::default();
-    run_into(&scenario, 0, capturing(Box::new(again.clone())), |_| true).unwrap();
+    run_into(&scenario, 0, capturing(Box::new(again.clone())), &mut |_| true).unwrap();
     assert_eq!(again.0.take(), packets);
 
     // The link has two ends, which count for themselves.
@@ -133,7 +134,7 @@ fn captured(text: &str, record: &str) -> Vec<Captured> {
     let scenario = parsed(&format!("{text}\n[record]\npackets = true\n{record}"));
     let packets = Collected::default();
     let sink = Box::new(packets.clone());
-    run_into(&scenario, 0, capturing(sink), |_| true).unwrap();
+    run_into(&scenario, 0, capturing(sink), &mut |_| true).unwrap();
     packets.0.take()
 }
 
@@ -232,7 +233,7 @@ fn both_sides_of_a_gateway_are_captured() {
     let scenario = parsed(&format!("{BUSY}\n[record]\npackets = true"));
     let packets = Collected::default();
     let sink = Box::new(packets.clone());
-    let outcome = run_into(&scenario, 0, capturing(sink), |_| true).unwrap();
+    let outcome = run_into(&scenario, 0, capturing(sink), &mut |_| true).unwrap();
     assert_eq!(run(&scenario, 0, |_| true).unwrap(), outcome, "a capture changes nothing");
     let packets = packets.0.take();
     let line = |name, from| {

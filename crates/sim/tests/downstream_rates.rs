@@ -2,7 +2,7 @@
 //! section 5).
 
 use crate::support::{brief, link, outcome};
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 use std::collections::BTreeMap;
 
 /// What the flows can read where the satellite link's 8 Mbit/s are shared max-min: headers off.

@@ -1,7 +1,8 @@
 //! The first slow start threshold from the path's rate (Hoe 1996): how good it is, and what it brings.
 
 use crate::support::{brief, main_flow, parsed};
-use bentpipe_sim::{Outcome, run};
+use bentpipe_results::Outcome;
+use bentpipe_sim::run;
 
 /// 125 KB and a queue that holds what slow start sends in bursts; `CROSS` is there besides.
 const SATELLITE: &str = r#"

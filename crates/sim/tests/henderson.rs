@@ -1,9 +1,8 @@
 //! What Henderson's thesis, 4.1, says of Constant-Rate and Increase-by-K beyond its figures, in its
 //! topology 2: six transfers of 10 to 600 ms on one bottleneck, with background (`concordance`).
 
-use crate::support::parsed;
-use bentpipe_sim::Outcome;
-use bentpipe_sim::record::FlowRow;
+use crate::support::{extended, parsed, timeouts};
+use bentpipe_results::{FlowRow, Outcome};
 
 /// The topology with other TCP settings, for so many seconds behind a warm-up of 50.
 fn topology_2(tcp: &str, seconds: u32) -> String {
@@ -40,9 +39,9 @@ fn far(outcomes: &[Outcome]) -> &FlowRow {
 fn a_fine_clock_is_for_the_increase_and_not_for_the_timer() {
     let of = |clock: &str, control: &str| {
         let found = runs(&topology_2(&format!("{clock},congestion={control}"), 200), 2);
-        let timeouts = sum(&found, |flow| flow.tally.timeouts);
-        let within = sum(&found, |flow| flow.tally.recovery_timeouts);
-        let needless = sum(&found, |flow| flow.tally.needless_retransmissions);
+        let timeouts = sum(&found, |flow| timeouts(&flow.tally));
+        let within = sum(&found, |flow| extended(&flow.tally).recovery_timeouts);
+        let needless = sum(&found, |flow| extended(&flow.tally).needless_retransmissions);
         let fairness = found.iter().filter_map(|run| run.run.fairness).sum::<f64>() / 2.0;
         println!(
             "{control}, {clock}: {timeouts} timeouts, {within} of them in fast recovery, {needless} \
@@ -68,7 +67,7 @@ fn with_a_large_constant_the_bound_is_all_that_is_left_of_constant_rate() {
     let clock = "rto.tick=10ms,rto.granularity=10ms";
     let of = |control: &str| {
         let found = runs(&topology_2(&format!("{clock},congestion={control}"), 150), 1);
-        let share = |flow: &FlowRow| flow.tally.bound_share();
+        let share = |flow: &FlowRow| extended(&flow.tally).bound_share();
         let shares: Vec<Option<f64>> = long(&found).map(share).collect();
         let fairness = found[0].run.fairness.expect("an index");
         println!("{control}: bound {shares:.3?}, Jain's index {fairness:.3}");
@@ -105,7 +104,7 @@ fn a_threshold_chooses_who_increases_by_k() {
         let (goodput, fairness) = (far(&found).goodput / 1e3, found[0].run.fairness.unwrap_or(0.0));
         println!("600 ms: {goodput:.1} kbit/s, Jain's index {fairness:.3}");
         let others = long(&found).filter(|flow| flow.name != "f600");
-        let bold = others.filter(|flow| flow.tally.bound_share().is_some()).count();
+        let bold = others.filter(|flow| extended(&flow.tally).bound_share().is_some()).count();
         (goodput, fairness, bold)
     });
     let [none, by_hand, by_rtt, all] = found;
@@ -164,7 +163,7 @@ fn what_is_retransmitted_does_not_count_as_used() {
 /// 4.1.2: Jain's index is one for equal shares, 1/n if one of n has all, and does not depend on the unit.
 #[test]
 fn jains_index_runs_from_one_nth_to_one() {
-    use bentpipe_sim::record::fairness;
+    use bentpipe_results::fairness;
     assert_eq!(fairness(&[3.0; 6]), Some(1.0));
     assert_eq!(fairness(&[0.0, 0.0, 5.0, 0.0]), Some(0.25));
     assert_eq!(fairness(&[1.0, 2.0]), fairness(&[1e6, 2e6]));

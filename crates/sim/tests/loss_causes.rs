@@ -2,8 +2,8 @@
 //! taken for corruption that was congestion, and the reverse. An answer is given to an episode of recovery: a smaller
 //! window, or none.
 
-use crate::support::{brief, outcome};
-use bentpipe_sim::Outcome;
+use crate::support::{brief, extended, outcome, timeouts};
+use bentpipe_results::{ExtendedTally, Outcome};
 
 const SATELLITE: &str = r#"
 tcp = "linux,congestion=CONGESTION,send-buffer=4MB,receive-buffer=BUFFER,receive-buffer-max=off,window-scale=7"
@@ -43,10 +43,10 @@ fn seen(congestion: &str, buffer: &str, errors: &str, flows: u32, told: bool) ->
         run.lost,
         run.dropped,
         run.tally.recoveries,
-        run.tally.reductions,
-        run.tally.timeouts,
+        extended(&run.tally).reductions,
+        timeouts(&run.tally),
         run.goodput / 1e3,
-        run.tally.causes
+        extended(&run.tally).causes
     );
     outcome
 }
@@ -59,11 +59,11 @@ fn losses_at_a_bit_error_rate_of_a_millionth_are_told_from_congestion() {
         ["standard", "tolerant-cubic"].map(|control| seen(control, "480KB", "1e-6", 1, false));
     for outcome in [&believing, &inferring] {
         assert!(outcome.run.dropped == 0 && outcome.run.lost > 20, "{}", brief(outcome));
-        assert_eq!(outcome.run.tally.causes.congestion, 0, "{}", brief(outcome));
+        assert_eq!(extended(&outcome.run.tally).causes.congestion, 0, "{}", brief(outcome));
     }
-    let causes = believing.run.tally.causes;
+    let causes = extended(&believing.run.tally).causes;
     assert!(causes.corruption > 10 && causes.corruption_answered == causes.corruption);
-    let causes = inferring.run.tally.causes;
+    let causes = extended(&inferring.run.tally).causes;
     let taken_for_congestion = causes.corruption_answered as f64 / causes.corruption as f64;
     println!("corruption taken for congestion: {taken_for_congestion:.3} of the episodes");
     assert!(causes.corruption > 20 && taken_for_congestion < 0.05, "{taken_for_congestion}");
@@ -71,9 +71,9 @@ fn losses_at_a_bit_error_rate_of_a_millionth_are_told_from_congestion() {
     // Nothing but the queue loses anything.
     for flows in [1, 4] {
         let congested = seen("tolerant-cubic", "4MB", "0", flows, false);
-        let (causes, tally) = (congested.run.tally.causes, congested.run.tally);
+        let ExtendedTally { causes, reductions, .. } = extended(&congested.run.tally);
         assert!(congested.run.lost == 0 && causes.corruption == 0 && causes.congestion > 0);
-        assert!(tally.reductions > 0, "its own reductions count: {}", brief(&congested));
+        assert!(reductions > 0, "its own reductions count: {}", brief(&congested));
         // Of few flows each notices the queue; of several that lose together, some have not measured it yet.
         let missed = causes.congestion_unanswered as f64;
         assert!(missed <= 0.4 * causes.congestion as f64, "{}", brief(&congested));
@@ -85,7 +85,7 @@ fn a_window_hears_nothing_of_losses_that_are_told_to_be_corruption() {
     for control in ["standard", "cubic"] {
         let believing = seen(control, "480KB", "1e-6", 1, false);
         let told = seen(control, "480KB", "1e-6", 1, true);
-        let causes = told.run.tally.causes;
+        let causes = extended(&told.run.tally).causes;
         assert!(told.run.lost > 20 && causes.corruption > 20, "{}", brief(&told));
         // What a repair has held back leaves at once and may overrun the queue: that is answered.
         assert!(causes.congestion <= causes.corruption / 10, "{}", brief(&told));
@@ -99,7 +99,8 @@ fn rfc_6675_answers_told_corruption_by_nothing_but_timeouts() {
     // It does not notice that a retransmission was lost: the timer does, and a timeout closes the window.
     let [believing, told] =
         [false, true].map(|told| seen("standard,recovery=sack", "480KB", "1e-6", 1, told));
-    let (causes, timeouts) = (told.run.tally.causes, told.run.tally.timeouts);
+    let tally = &told.run.tally;
+    let (causes, timeouts) = (extended(tally).causes, timeouts(tally));
     assert!(told.run.lost > 100 && causes.corruption > 60, "{}", brief(&told));
     assert!(causes.congestion <= causes.corruption / 10, "{}", brief(&told));
     assert!(causes.corruption_answered <= timeouts && timeouts < 5, "{}", brief(&told));
@@ -110,12 +111,12 @@ fn rfc_6675_answers_told_corruption_by_nothing_but_timeouts() {
 #[test]
 fn a_full_queue_is_answered_whatever_the_link_tells() {
     let congested = seen("standard", "4MB", "0", 4, true);
-    let causes = congested.run.tally.causes;
+    let causes = extended(&congested.run.tally).causes;
     assert!(congested.run.lost == 0 && causes.corruption == 0 && causes.congestion > 0);
     assert_eq!(causes.congestion_unanswered, 0, "{}", brief(&congested));
     // Both at once: each is answered as it should be, and the link is full.
     let both = seen("standard", "4MB", "1e-6", 4, true);
-    let causes = both.run.tally.causes;
+    let causes = extended(&both.run.tally).causes;
     assert!(both.run.lost > 20 && both.run.dropped > 0, "{}", brief(&both));
     assert!(causes.corruption > 20 && causes.congestion > 0, "{}", brief(&both));
     assert_eq!((causes.corruption_answered, causes.congestion_unanswered), (0, 0));

@@ -1,8 +1,8 @@
 //! Remedies inside the network do what their papers say of them.
 
-use crate::support::{brief, link, main_flow, outcome, parsed};
-use bentpipe_sim::record::FlowRow;
-use bentpipe_sim::{Outcome, run};
+use crate::support::{brief, link, main_flow, outcome, parsed, timeouts};
+use bentpipe_results::{FlowRow, Outcome};
+use bentpipe_sim::run;
 use std::collections::BTreeMap;
 
 /// A way back 300 times thinner than the way there.
@@ -278,7 +278,7 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     assert!(new(&helped) > 0.99 * new(&free), "{} of {}", new(&helped), new(&free));
     // Hardly any loss is left for the sender to reduce its window for.
     let (alone, helped) = (main_flow(&alone), main_flow(&helped));
-    let reductions = |flow: &FlowRow| flow.tally.recoveries + flow.tally.timeouts;
+    let reductions = |flow: &FlowRow| flow.tally.recoveries + timeouts(&flow.tally);
     assert!(5 * reductions(helped) < reductions(alone), "{alone:?} {helped:?}");
 }
 

@@ -91,7 +91,7 @@ fn shares(text: &str, seconds: u32) -> (f64, f64, u64) {
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     let fairness = rates.iter().sum::<f64>().powi(2) / squares / rates.len() as f64;
     let sum = rates.iter().sum::<f64>() * 8e-6 / f64::from(seconds);
-    (sum, fairness, outcome.gateways[0].max_held / 1000)
+    (sum, fairness, outcome.gateways[0].max_held.unwrap() / 1000)
 }
 
 /// Six transfers that begin a second apart, from the server or to it.
@@ -181,7 +181,7 @@ fn near_and_far(each: u32, leg: &str) -> ([f64; 2], u64) {
         let flows = outcome.flows.iter().filter(|flow| flow.name.starts_with(name));
         flows.map(|flow| flow.tally.delivered as f64 * 8e-6 / 60.0).sum()
     };
-    ([sum("l"), sum("h")], outcome.gateways[0].max_held / 1000)
+    ([sum("l"), sum("h")], outcome.gateways[0].max_held.unwrap() / 1000)
 }
 
 /// G01-W-11: increments by the round trip on the satellite leg change nothing here, as that leg loses

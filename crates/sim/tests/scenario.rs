@@ -75,7 +75,7 @@ fn a_run_can_be_given_up() {
         asked += 1;
         share < 0.05
     });
-    assert_eq!(result, Err(bentpipe_sim::RunError::Cancelled));
+    assert_eq!(result, Err(bentpipe_results::RunError::Cancelled));
     assert_eq!(asked, 3);
 }
 

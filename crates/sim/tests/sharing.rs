@@ -1,7 +1,7 @@
 //! Parallel connections whose windows are shared (RFC 9040; Henderson's thesis, 4.1.6).
 
 use crate::support::outcome;
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 
 /// Four downloads at once over a geostationary link, and four more when those are over.
 fn twice_four(share: &str, tcp: &str) -> Outcome {

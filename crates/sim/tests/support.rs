@@ -1,8 +1,8 @@
 //! What the tests of scenarios have in common: from text to an outcome, and what to look at there.
 
+use bentpipe_results::{ExtendedTally, FlowRow, LinkRow, Outcome, Tally};
 use bentpipe_scenario::Scenario;
-use bentpipe_sim::record::{FlowRow, LinkRow};
-use bentpipe_sim::{Outcome, run};
+use bentpipe_sim::run;
 use std::fmt::Write;
 
 /// The scenario that a text describes.
@@ -25,6 +25,16 @@ pub(crate) fn main_flow(outcome: &Outcome) -> &FlowRow {
     outcome.flows.iter().find(|flow| flow.name == "main").expect("a flow `main`")
 }
 
+/// What the simulator's own TCPs have counted.
+pub(crate) fn extended(tally: &Tally) -> ExtendedTally {
+    tally.extended.expect("every simulated TCP is one of ours")
+}
+
+/// The timeouts of a simulated flow.
+pub(crate) fn timeouts(tally: &Tally) -> u64 {
+    tally.timeouts.expect("every simulated TCP is one of ours")
+}
+
 /// The direction of link `name` that begins at the node `from`.
 pub(crate) fn link<'a>(outcome: &'a Outcome, name: &str, from: &str) -> &'a LinkRow {
     let found = outcome.links.iter().find(|link| link.name == name && link.from == from);
@@ -44,7 +54,11 @@ pub(crate) fn brief(outcome: &Outcome) -> String {
             text,
             "flow {name}: {completed} of {begun} complete, {goodput:.0} bit/s, {} bytes delivered, {} \
              datagrams, {} arrived, {} retransmissions, {} timeouts",
-            tally.delivered, tally.datagrams, tally.arrived, tally.retransmissions, tally.timeouts
+            tally.delivered,
+            tally.datagrams,
+            tally.arrived,
+            tally.retransmissions,
+            timeouts(tally)
         );
     }
     for LinkRow { name, from, counters, mean_queue, .. } in links {

@@ -4,8 +4,9 @@
 use crate::support::{brief, link, main_flow, parsed, played};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_results::Outcome;
 use bentpipe_scenario::{Scenario, web};
-use bentpipe_sim::{Outcome, build, run};
+use bentpipe_sim::{build, run};
 use rand::RngExt;
 
 /// A server, 250 ms of satellite, a router with a cache, 10 ms of LAN, a client. `SAT` and `LAN` are

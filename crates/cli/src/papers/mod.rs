@@ -134,6 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let options = Options {
+        runner: &bentpipe_sim::run_into,
         threads: threads.unwrap_or(NonZeroUsize::MIN),
         folder: arguments.output.clone(),
         stop: &stop,

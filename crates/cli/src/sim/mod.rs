@@ -180,6 +180,7 @@ fn simulate(
     }
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let options = Options {
+        runner: &bentpipe_sim::run_into,
         threads: threads.unwrap_or(NonZeroUsize::MIN),
         point: arguments.point,
         run: arguments.run,

@@ -1,38 +1,15 @@
-//! What was measured, as the simulator's rows: the same columns, which mean the same. What cannot be
-//! measured is empty.
+//! The rows of a run on real hosts. What cannot be measured is absent.
 
 use bentpipe_core::time::Instant;
-use bentpipe_gateway::Reason;
-use bentpipe_lab::tables::Table;
-use bentpipe_lab::{Cell, RunRecord};
-use bentpipe_scenario::{NodeIndex, Scenario};
-use bentpipe_sim::Outcome;
-use bentpipe_sim::record::{
-    Completions, FlowId, FlowRow, GroupRow, LinkRow, RunRow, Tally, Transfer, TransferRow,
-    fairness, goodput, most_goodputs,
+use bentpipe_gateway::{PerSide, Reason, Release};
+use bentpipe_results::{
+    Completions, FlowId, FlowRow, GatewayRow, GroupRow, LegCounts, LinkRow, Outcome, RunRow, Tally,
+    Transfer, TransferRow, goodput, life, most_goodputs,
 };
+use bentpipe_scenario::{NodeIndex, Scenario};
 use bentpipe_testbed::flows::{Counts, FlowResult, Played};
 use bentpipe_testbed::network::LinkReport;
 use serde_json::Value;
-
-/// Columns of flows and runs that nobody can fill: the kernel does not count these.
-const UNCOUNTED: [&str; 13] = [
-    "probes",
-    "fin_retransmissions",
-    "needless_retransmissions",
-    "fin_timeouts",
-    "recovery_timeouts",
-    "bound_share",
-    "window_reductions",
-    "corruption_recoveries",
-    "corruption_answered",
-    "congestion_recoveries",
-    "congestion_unanswered",
-    "first_recovery_s",
-    "first_recovery_reductions",
-];
-/// Those of runs: there is no simulator.
-const UNSIMULATED: [&str; 2] = ["packets", "digest"];
 
 /// What a run has given.
 pub(super) struct Measured {
@@ -43,37 +20,34 @@ pub(super) struct Measured {
     pub(super) gateways: Vec<(usize, Value, Value)>,
 }
 
-/// The record of run `run` of `scenario`.
-pub(super) fn record(scenario: &Scenario, run: u64, measured: &Measured) -> RunRecord {
-    let Played { measured: span, flows } = &measured.played;
+/// The results of run `run` of `scenario`.
+pub(super) fn outcome(scenario: &Scenario, run: u64, measured: &Measured) -> Outcome {
+    let Played { measured: span, flows: played } = &measured.played;
     let max = most_goodputs(scenario).into_iter().chain(std::iter::repeat(None));
-    let rows: Vec<FlowRow> = flows
-        .iter()
-        .zip(max)
-        .map(|((flow, counts), max)| flow_row(flow, counts, *span, max))
-        .collect();
+    let flows = played.iter().zip(max);
+    let flows: Vec<FlowRow> =
+        flows.map(|((flow, counts), max)| flow_row(flow, counts, *span, max)).collect();
     let links = link_rows(scenario, &measured.links, *span);
-    let foreground: Vec<&FlowRow> = rows.iter().filter(|row| !row.background).collect();
-    let goodputs: Vec<f64> = foreground.iter().map(|row| row.goodput).collect();
-    let tally = Tally::total(foreground.iter().map(|row| &row.tally));
-    let lives = flows.iter().filter(|(flow, _)| !flow.background && flow.started.is_some());
-    let life = lives.map(|(flow, _)| life(flow, *span));
-    let life = life.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))).unwrap_or(*span);
-    let run_row = RunRow {
-        seed: scenario.seeds(run).run(),
-        end: span.1.saturating_since(Instant::ZERO),
-        goodput: goodput(tally.delivered, life),
-        fairness: fairness(&goodputs),
-        utilisation: links.iter().filter_map(LinkRow::utilisation).reduce(f64::max),
-        dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
-        lost: links.iter().map(|link| link.counters.lost.packets).sum(),
-        tally,
-        packets: 0,
-        digest: 0,
-    };
-    let mut transfers: Vec<TransferRow> = Vec::new();
-    for (number, (flow, _)) in flows.iter().enumerate() {
-        transfers.extend(flow.transfers.iter().map(|one| TransferRow {
+    let gateways = measured.gateways.iter().map(|(node, before, after)| {
+        let name = &scenario.node(NodeIndex(*node)).name;
+        gateway_row(name, &before["totals"], &after["totals"])
+    });
+    Outcome {
+        run: RunRow::of(scenario.seeds(run).run(), *span, &flows, &links),
+        transfers: transfer_rows(played),
+        gateways: gateways.collect(),
+        groups: GroupRow::all(scenario, &flows),
+        series: Vec::new(),
+        flows,
+        links,
+    }
+}
+
+/// All transfers, in the order in which they began.
+fn transfer_rows(played: &[(FlowResult, Counts)]) -> Vec<TransferRow> {
+    let flows = played.iter().enumerate();
+    let rows = flows.flat_map(|(number, (flow, _))| {
+        flow.transfers.iter().map(move |one| TransferRow {
             flow: flow.name.clone(),
             transfer: Transfer {
                 flow: FlowId(number),
@@ -82,39 +56,17 @@ pub(super) fn record(scenario: &Scenario, run: u64, measured: &Measured) -> RunR
                 completed: one.completed,
                 bytes: one.bytes,
             },
-        }));
-    }
-    transfers.sort_by_key(|row| row.transfer.started);
-    let groups = GroupRow::all(scenario, &rows);
-    let mut record = RunRecord::new(&Outcome {
-        run: run_row,
-        flows: rows,
-        transfers,
-        links,
-        gateways: Vec::new(),
-        groups,
-        series: Vec::new(),
+        })
     });
-    for column in UNCOUNTED {
-        record.clear(Table::Results, column);
-        record.clear(Table::Runs, column);
-    }
-    for column in UNSIMULATED {
-        record.clear(Table::Runs, column);
-    }
-    let tcp = || flows.iter().filter(|(_, counts)| counts.segments > 0);
-    if tcp().any(|(_, counts)| counts.timeouts.is_none()) {
-        record.clear(Table::Results, "timeouts");
-        record.clear(Table::Runs, "timeouts");
-    }
-    for (node, before, after) in &measured.gateways {
-        let name = &scenario.node(NodeIndex(*node)).name;
-        record.add(Table::Gateways, &gateway_cells(name, &before["totals"], &after["totals"]));
-    }
-    record
+    let mut rows: Vec<TransferRow> = rows.collect();
+    rows.sort_by_key(|row| row.transfer.started);
+    rows
 }
 
+/// What the kernel and the applications have counted.
 fn tally(counts: &Counts) -> Tally {
+    // A flow that has sent no segment has no timer that could expire, whether the kernel counts that or not.
+    let silent = (counts.segments == 0).then_some(0);
     Tally {
         delivered: counts.delivered,
         datagrams: counts.datagrams,
@@ -122,18 +74,14 @@ fn tally(counts: &Counts) -> Tally {
         segments: counts.segments,
         retransmissions: counts.retransmissions,
         retransmitted_bytes: counts.retransmitted_bytes,
-        timeouts: counts.timeouts.unwrap_or(0),
+        timeouts: counts.timeouts.or(silent),
         recoveries: counts.recoveries,
         min_rtt: counts.min_rtt,
         srtt: counts.srtt,
-        ..Tally::default()
+        first_recovery: None,
+        ssthresh_estimate: None,
+        extended: None,
     }
-}
-
-/// The part of the measured time in which a flow lived.
-fn life(flow: &FlowResult, (from, to): (Instant, Instant)) -> (Instant, Instant) {
-    let begin = flow.started.map_or(from, |started| started.max(from));
-    (begin, flow.finished.map_or(to, |finished| finished.min(to)))
 }
 
 /// `max`: the most goodput that its path can carry, in bit/s.
@@ -143,7 +91,7 @@ fn flow_row(
     measured: (Instant, Instant),
     max: Option<f64>,
 ) -> FlowRow {
-    let goodput = goodput(counts.delivered, life(flow, measured));
+    let goodput = goodput(counts.delivered, life(flow.started, flow.finished, measured));
     let ended = flow.transfers.iter().filter_map(|one| Some((one.started, one.completed?)));
     let times = ended.map(|(started, completed)| completed.saturating_since(started));
     let completed = u32::try_from(flow.completed).unwrap_or(u32::MAX);
@@ -192,72 +140,74 @@ fn link_rows(
 }
 
 /// A gateway's row, from what it says of itself. How much it held is not among that.
-fn gateway_cells(name: &str, before: &Value, after: &Value) -> Vec<(&'static str, Cell)> {
+fn gateway_row(name: &str, before: &Value, after: &Value) -> GatewayRow {
+    // One that has just been started has said nothing before, and has counted nothing.
     let count = |path: &str| {
-        let of = |value: &Value| value.pointer(path).and_then(Value::as_u64).unwrap_or(0);
-        of(after).saturating_sub(of(before))
+        let of = |value: &Value| value.pointer(path).and_then(Value::as_u64);
+        Some(of(after)?.saturating_sub(of(before).unwrap_or(0)))
     };
-    let sum = |path: &str| {
-        let names = after.pointer(path).and_then(Value::as_object);
-        let names = names.into_iter().flatten().map(|(name, _)| format!("{path}/{name}"));
-        Cell::Count(names.map(|path| count(&path)).sum())
-    };
-    let one = |path: &str| Cell::Count(count(path));
-    let forwarded = |reason: &str| count(&format!("/forwarded_packets/{reason}"));
-    let handshakes =
-        Reason::OF_HANDSHAKES.map(|reason| forwarded(reason.name())).iter().sum::<u64>();
+    let released = Release::ALL.map(|why| count(&format!("/released/{}", why.name())));
     let unsplit = Reason::ALL.into_iter().filter(|reason| reason.leaves_a_connection());
-    let unsplit = unsplit.map(|reason| count(&format!("/forwarded_flows/{}", reason.name()))).sum();
-    let no_room = ["no_room", "half_open", "client_limit"].map(forwarded).iter().sum::<u64>();
-    vec![
-        ("gateway", Cell::Text(name.to_owned())),
-        ("split_flows", one("/split")),
-        ("adopted_flows", one("/adopted")),
-        ("closed_flows", one("/closed")),
-        ("reset_flows", one("/reset")),
-        ("released_flows", sum("/released")),
-        ("lost_bytes", one("/lost_bytes")),
-        ("forwarded_flows", Cell::Count(unsplit)),
-        ("forwarded_packets", sum("/forwarded_packets")),
-        ("forwarded_unknown_flow_packets", Cell::Count(forwarded("unknown_flow"))),
-        ("forwarded_options_packets", Cell::Count(forwarded("options"))),
-        ("forwarded_no_room_packets", Cell::Count(no_room)),
-        ("forwarded_route_packets", Cell::Count(forwarded("route"))),
-        ("forwarded_not_opened_packets", Cell::Count(handshakes)),
-        ("forwarded_not_tcp_packets", Cell::Count(forwarded("not_tcp"))),
-        ("lan_received_bytes", one("/legs/lan/received_bytes")),
-        ("lan_delivered_bytes", one("/legs/lan/delivered_bytes")),
-        ("lan_retransmissions", one("/legs/lan/retransmissions")),
-        ("lan_retransmitted_bytes", one("/legs/lan/retransmitted_bytes")),
-        ("lan_timeouts", one("/legs/lan/timeouts")),
-        ("satellite_received_bytes", one("/legs/satellite/received_bytes")),
-        ("satellite_delivered_bytes", one("/legs/satellite/delivered_bytes")),
-        ("satellite_retransmissions", one("/legs/satellite/retransmissions")),
-        ("satellite_retransmitted_bytes", one("/legs/satellite/retransmitted_bytes")),
-        ("satellite_timeouts", one("/legs/satellite/timeouts")),
-    ]
+    let unsplit = unsplit.map(|reason| count(&format!("/forwarded_flows/{}", reason.name())));
+    let packets = |reason: Reason| count(&format!("/forwarded_packets/{}", reason.name()));
+    GatewayRow {
+        name: name.to_owned(),
+        split: count("/split"),
+        adopted: count("/adopted"),
+        closed: count("/closed"),
+        reset: count("/reset"),
+        released: released.into_iter().sum(),
+        lost_bytes: count("/lost_bytes"),
+        forwarded_flows: unsplit.sum(),
+        forwarded_packets: Reason::ALL.map(packets),
+        legs: PerSide::of(|side| {
+            let count = |what: &str| count(&format!("/legs/{}/{what}", side.name()));
+            LegCounts {
+                received_bytes: count("received_bytes"),
+                delivered_bytes: count("delivered_bytes"),
+                retransmissions: count("retransmissions"),
+                retransmitted_bytes: count("retransmitted_bytes"),
+                timeouts: count("timeouts"),
+            }
+        }),
+        mean_held: None,
+        max_held: None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use bentpipe_core::time::Duration;
-    use bentpipe_lab::tables::GATEWAYS;
+    use bentpipe_gateway::Side;
     use serde_json::json;
 
     #[test]
-    fn a_gateways_columns_are_those_of_the_table_but_for_what_it_held() {
-        let before = json!({ "split": 1, "released": { "idle": 1 } });
-        let after = json!({ "split": 3, "released": { "idle": 2, "peer": 4 } });
-        let cells = gateway_cells("g", &before, &after);
-        let names: Vec<&str> = cells.iter().map(|(name, _)| *name).collect();
-        let all = GATEWAYS.iter().map(|column| column.name);
-        let expected: Vec<&str> = all.filter(|name| !name.starts_with("held_")).collect();
-        assert_eq!(names, expected);
-        let of =
-            |wanted: &str| cells.iter().find(|(name, _)| *name == wanted).map(|(_, cell)| cell);
-        assert_eq!(of("split_flows"), Some(&Cell::Count(2)));
-        assert_eq!(of("released_flows"), Some(&Cell::Count(5)));
+    fn a_gateways_counts_are_of_the_measured_part_and_absent_where_it_is_silent() {
+        let released = |idle: u64, others: u64| {
+            let count = |why: Release| if why == Release::Idle { idle } else { others };
+            Release::ALL.map(|why| (why.name(), json!(count(why)))).into_iter().collect::<Value>()
+        };
+        let before = json!({ "split": 1, "released": released(1, 0) });
+        let after = json!({
+            "split": 3,
+            "released": released(2, 4),
+            "legs": { "satellite": { "timeouts": 7 } },
+        });
+        let row = gateway_row("g", &before, &after);
+        assert_eq!((row.split, row.released), (Some(2), Some(21)));
+        assert_eq!(row.legs[Side::Satellite].timeouts, Some(7), "nothing before is none before");
+        assert_eq!((row.closed, row.forwarded_flows), (None, None));
+        assert_eq!(row.forwarded_for(&Reason::ALL), None);
+        assert_eq!(row.legs[Side::Lan].timeouts, None);
+    }
+
+    #[test]
+    fn timeouts_are_absent_only_of_flows_that_could_have_had_some() {
+        let of = |segments, timeouts| tally(&Counts { segments, timeouts, ..Counts::default() });
+        assert_eq!(of(9, Some(1)).timeouts, Some(1));
+        assert_eq!(of(9, None).timeouts, None, "this kernel does not count them");
+        assert_eq!(of(0, None).timeouts, Some(0), "a ping has no timer");
     }
 
     #[test]

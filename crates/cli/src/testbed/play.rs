@@ -63,7 +63,8 @@ pub(crate) fn run(
     let most = |of: fn(&LinkReport) -> f64| links.iter().map(of).fold(0.0, f64::max);
     let (late, late_p99_ms) = (most(|link| link.late), most(|link| link.late_p99_ms));
     let measured = Measured { played, links, gateways };
-    Ok(Run { record: outcome::record(scenario, u64::from(run), &measured), late, late_p99_ms })
+    let record = RunRecord::new(&outcome::outcome(scenario, u64::from(run), &measured));
+    Ok(Run { record, late, late_p99_ms })
 }
 
 /// What a run asks of the testbed.

@@ -1,9 +1,9 @@
 //! What flows count, of one flow and of all flows of a run.
 
 use super::column;
-use crate::cell::Column;
 use crate::cell::Kind::Count;
-use bentpipe_sim::record::{FlowRow, RunRow, Tally};
+use crate::cell::{Cell, Column};
+use bentpipe_results::{ExtendedTally, FlowRow, RunRow, Tally};
 
 /// A row that has such counts.
 pub(super) trait Counted {
@@ -20,6 +20,11 @@ impl Counted for RunRow {
     fn tally(&self) -> &Tally {
         &self.tally
     }
+}
+
+/// A count that is absent of other TCPs than ours.
+fn extended<R: Counted>(row: &R, count: fn(&ExtendedTally) -> u64) -> Cell {
+    row.tally().extended.as_ref().map(count).into()
 }
 
 pub(super) const fn delivered<R: Counted>() -> Column<R> {
@@ -69,53 +74,57 @@ pub(super) const fn recoveries<R: Counted>() -> Column<R> {
 pub(super) const fn probes<R: Counted>() -> Column<R> {
     let about =
         "data retransmitted to bring an acknowledgment (tail loss probes), after the warm-up";
-    column("probes", Count, "segments", about, |row: &R| row.tally().probes.into())
+    column("probes", Count, "segments", about, |row: &R| extended(row, |counts| counts.probes))
 }
 
 pub(super) const fn fins<R: Counted>() -> Column<R> {
     let about = "FINs retransmitted without data, after the warm-up";
     column("fin_retransmissions", Count, "segments", about, |row: &R| {
-        row.tally().fin_retransmissions.into()
+        extended(row, |counts| counts.fin_retransmissions)
     })
 }
 
 pub(super) const fn needless<R: Counted>() -> Column<R> {
     let about = "segments that came to the sink though it had all their data, after the warm-up";
     column("needless_retransmissions", Count, "segments", about, |row: &R| {
-        row.tally().needless_retransmissions.into()
+        extended(row, |counts| counts.needless_retransmissions)
     })
 }
 
 pub(super) const fn fin_timeouts<R: Counted>() -> Column<R> {
     let about =
         "expiries of the retransmission timer with only a FIN outstanding, after the warm-up";
-    column("fin_timeouts", Count, "events", about, |row: &R| row.tally().fin_timeouts.into())
+    column("fin_timeouts", Count, "events", about, |row: &R| {
+        extended(row, |counts| counts.fin_timeouts)
+    })
 }
 
 pub(super) const fn recovery_timeouts<R: Counted>() -> Column<R> {
     let about =
         "expiries of the retransmission timer in the midst of fast recovery, after the warm-up";
     column("recovery_timeouts", Count, "events", about, |row: &R| {
-        row.tally().recovery_timeouts.into()
+        extended(row, |counts| counts.recovery_timeouts)
     })
 }
 
 pub(super) const fn reductions<R: Counted>() -> Column<R> {
     let about = "of the congestion window, for losses, timeouts and ECN marks, after the warm-up";
-    column("window_reductions", Count, "events", about, |row: &R| row.tally().reductions.into())
+    column("window_reductions", Count, "events", about, |row: &R| {
+        extended(row, |counts| counts.reductions)
+    })
 }
 
 pub(super) const fn by_corruption<R: Counted>() -> Column<R> {
     let about = "of these, those in which links had lost or damaged all that was retransmitted";
     column("corruption_recoveries", Count, "events", about, |row: &R| {
-        row.tally().causes.corruption.into()
+        extended(row, |counts| counts.causes.corruption)
     })
 }
 
 pub(super) const fn by_congestion<R: Counted>() -> Column<R> {
     let about = "of these, those in which a queue had dropped something, or nothing was lost";
     column("congestion_recoveries", Count, "events", about, |row: &R| {
-        row.tally().causes.congestion.into()
+        extended(row, |counts| counts.causes.congestion)
     })
 }
 
@@ -123,7 +132,7 @@ pub(super) const fn corruption_answered<R: Counted>() -> Column<R> {
     let about =
         "of those by corruption, those in which the window was reduced: taken for congestion";
     column("corruption_answered", Count, "events", about, |row: &R| {
-        row.tally().causes.corruption_answered.into()
+        extended(row, |counts| counts.causes.corruption_answered)
     })
 }
 
@@ -131,6 +140,6 @@ pub(super) const fn congestion_unanswered<R: Counted>() -> Column<R> {
     let about =
         "of those by congestion, those in which the window was not reduced: taken for corruption";
     column("congestion_unanswered", Count, "events", about, |row: &R| {
-        row.tally().causes.congestion_unanswered.into()
+        extended(row, |counts| counts.causes.congestion_unanswered)
     })
 }

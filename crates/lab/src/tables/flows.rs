@@ -3,7 +3,7 @@
 use super::{column, counts};
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Switch, Text};
-use bentpipe_sim::record::FlowRow;
+use bentpipe_results::FlowRow;
 
 /// A column of how completion times are spread.
 macro_rules! completion {
@@ -75,7 +75,7 @@ pub const FLOWS: &[Column<FlowRow>] = &[
         Number,
         "share",
         "acknowledgments in congestion avoidance for which Constant-Rate or Increase-by-K is held to one segment",
-        |f| f.tally.bound_share().into(),
+        |f| f.tally.extended.and_then(|counts| counts.bound_share()).into(),
     ),
     counts::recoveries(),
     counts::reductions(),

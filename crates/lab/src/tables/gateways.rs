@@ -1,34 +1,28 @@
 //! What is said of a gateway.
 
 use super::column;
-use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
+use crate::cell::{Cell, Column};
+use bentpipe_gateway::Reason;
 use bentpipe_gateway::Reason::{
     ClientLimit, HalfOpen, NoRoom, NotTcp, Options, Route, UnknownFlow,
 };
 use bentpipe_gateway::Side::{Lan, Satellite};
-use bentpipe_gateway::{Reason, Side, SideStats};
-use bentpipe_sim::record::GatewayRow;
+use bentpipe_results::GatewayRow;
 
 /// The columns. Counts are of the measured part of the run.
 pub const GATEWAYS: &[Column<GatewayRow>] = &[
     column("gateway", Text, "", "the gateway's name", |g| (&g.name).into()),
-    column("split_flows", Count, "flows", "split", |g| g.summary.split.into()),
-    column("adopted_flows", Count, "flows", "of those, split in mid-life", |g| {
-        g.summary.adopted.into()
-    }),
-    column("closed_flows", Count, "flows", "split flows that ended in order", |g| {
-        g.summary.closed.into()
-    }),
-    column("reset_flows", Count, "flows", "split flows that ended in a reset", |g| {
-        g.summary.reset.into()
-    }),
+    column("split_flows", Count, "flows", "split", |g| g.split.into()),
+    column("adopted_flows", Count, "flows", "of those, split in mid-life", |g| g.adopted.into()),
+    column("closed_flows", Count, "flows", "split flows that ended in order", |g| g.closed.into()),
+    column("reset_flows", Count, "flows", "split flows that ended in a reset", |g| g.reset.into()),
     column(
         "released_flows",
         Count,
         "flows",
         "split flows that went on unsplit, all that was held delivered",
-        |g| g.summary.all_released().into(),
+        |g| g.released.into(),
     ),
     column("held_mean_bytes", Number, "bytes", "mean over time of what the buffers held", |g| {
         g.mean_held.into()
@@ -37,122 +31,113 @@ pub const GATEWAYS: &[Column<GatewayRow>] = &[
         g.max_held.into()
     }),
     column("lost_bytes", Count, "bytes", "acknowledged to their sender and given up", |g| {
-        g.summary.lost_bytes.into()
+        g.lost_bytes.into()
     }),
     column("forwarded_flows", Count, "flows", "connections that were not split", |g| {
-        g.summary.all_forwarded_flows().into()
+        g.forwarded_flows.into()
     }),
     column("forwarded_packets", Count, "packets", "passed on as they came, for any reason", |g| {
-        Reason::ALL.iter().map(|reason| g.summary.forwarded_packets(*reason)).sum::<u64>().into()
+        packets(g, &Reason::ALL)
     }),
     column(
         "forwarded_unknown_flow_packets",
         Count,
         "packets",
         "passed on: of no known flow",
-        |g| packets(g, UnknownFlow).into(),
+        |g| packets(g, &[UnknownFlow]),
     ),
     column(
         "forwarded_options_packets",
         Count,
         "packets",
         "passed on: of connections with an option or data that cannot be split",
-        |g| packets(g, Options).into(),
+        |g| packets(g, &[Options]),
     ),
     column(
         "forwarded_no_room_packets",
         Count,
         "packets",
         "passed on: for want of memory or room in the table, or by a limit",
-        |g| {
-            [NoRoom, HalfOpen, ClientLimit]
-                .map(|limit| packets(g, limit))
-                .iter()
-                .sum::<u64>()
-                .into()
-        },
+        |g| packets(g, &[NoRoom, HalfOpen, ClientLimit]),
     ),
     column(
         "forwarded_route_packets",
         Count,
         "packets",
         "passed on: that came on another path than their flow",
-        |g| packets(g, Route).into(),
+        |g| packets(g, &[Route]),
     ),
     column(
         "forwarded_not_opened_packets",
         Count,
         "packets",
         "passed on: of handshakes that were not completed",
-        |g| Reason::OF_HANDSHAKES.map(|reason| packets(g, reason)).iter().sum::<u64>().into(),
+        |g| packets(g, &Reason::OF_HANDSHAKES),
     ),
     column("forwarded_not_tcp_packets", Count, "packets", "passed on: that are not TCP", |g| {
-        packets(g, NotTcp).into()
+        packets(g, &[NotTcp])
     }),
     column(
         "lan_received_bytes",
         Count,
         "bytes",
         "payload that came from the LAN side, once each",
-        |g| side(g, Lan).received_bytes.into(),
+        |g| g.legs[Lan].received_bytes.into(),
     ),
     column("lan_delivered_bytes", Count, "bytes", "payload that the LAN side acknowledged", |g| {
-        side(g, Lan).delivered_bytes.into()
+        g.legs[Lan].delivered_bytes.into()
     }),
     column("lan_retransmissions", Count, "segments", "retransmitted to the LAN side", |g| {
-        side(g, Lan).retransmissions.into()
+        g.legs[Lan].retransmissions.into()
     }),
     column("lan_retransmitted_bytes", Count, "bytes", "retransmitted to the LAN side", |g| {
-        side(g, Lan).retransmitted_bytes.into()
+        g.legs[Lan].retransmitted_bytes.into()
     }),
     column(
         "lan_timeouts",
         Count,
         "events",
         "expiries of retransmission timers towards the LAN side",
-        |g| side(g, Lan).timeouts.into(),
+        |g| g.legs[Lan].timeouts.into(),
     ),
     column(
         "satellite_received_bytes",
         Count,
         "bytes",
         "payload that came from the satellite side, once each",
-        |g| side(g, Satellite).received_bytes.into(),
+        |g| g.legs[Satellite].received_bytes.into(),
     ),
     column(
         "satellite_delivered_bytes",
         Count,
         "bytes",
         "payload that the satellite side acknowledged",
-        |g| side(g, Satellite).delivered_bytes.into(),
+        |g| g.legs[Satellite].delivered_bytes.into(),
     ),
     column(
         "satellite_retransmissions",
         Count,
         "segments",
         "retransmitted to the satellite side",
-        |g| side(g, Satellite).retransmissions.into(),
+        |g| g.legs[Satellite].retransmissions.into(),
     ),
     column(
         "satellite_retransmitted_bytes",
         Count,
         "bytes",
         "retransmitted to the satellite side",
-        |g| side(g, Satellite).retransmitted_bytes.into(),
+        |g| g.legs[Satellite].retransmitted_bytes.into(),
     ),
     column(
         "satellite_timeouts",
         Count,
         "events",
         "expiries of retransmission timers towards the satellite side",
-        |g| side(g, Satellite).timeouts.into(),
+        |g| g.legs[Satellite].timeouts.into(),
     ),
 ];
 
-fn packets(gateway: &GatewayRow, reason: Reason) -> u64 {
-    gateway.summary.forwarded_packets(reason)
-}
-
-fn side(gateway: &GatewayRow, side: Side) -> SideStats {
-    gateway.summary.side(side)
+/// Packets forwarded for these reasons.
+fn packets(gateway: &GatewayRow, reasons: &[Reason]) -> Cell {
+    gateway.forwarded_for(reasons).into()
 }

@@ -3,7 +3,7 @@
 use super::column;
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
-use bentpipe_sim::record::GroupRow;
+use bentpipe_results::GroupRow;
 
 /// The columns.
 pub const GROUPS: &[Column<GroupRow>] = &[

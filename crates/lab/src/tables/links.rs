@@ -5,7 +5,7 @@ use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
 use crate::figures::queue;
 use bentpipe_core::link::{self, Lengths};
-use bentpipe_sim::record::LinkRow;
+use bentpipe_results::LinkRow;
 
 /// The columns. Counts are of the measured part of the run.
 pub const LINKS: &[Column<LinkRow>] = &[

@@ -12,7 +12,7 @@ mod series;
 mod transfers;
 
 use crate::cell::{self, Column, Heading, Kind, Row};
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 
 pub use flows::FLOWS;
 pub use gateways::GATEWAYS;
@@ -123,4 +123,128 @@ const fn column<R>(
     cell: fn(&R) -> crate::Cell,
 ) -> Column<R> {
     Column { name, kind, unit, about, cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_core::time::{Duration, Instant};
+    use bentpipe_gateway::{PerSide, Reason};
+    use bentpipe_results::{Completions, FlowRow, GatewayRow, LegCounts, RunRow, Tally};
+
+    /// The columns that `columns` leave empty of `row`.
+    fn empty<R>(columns: &[Column<R>], row: &R) -> Vec<&'static str> {
+        let cells = columns.iter().filter(|column| (column.cell)(row) == cell::Cell::None);
+        cells.map(|column| column.name).collect()
+    }
+
+    fn flow(tally: Tally) -> FlowRow {
+        FlowRow {
+            name: "main".to_owned(),
+            background: false,
+            started: Some(Instant::ZERO),
+            finished: Some(Instant::from_millis(500)),
+            tally,
+            goodput: 0.0,
+            connections: 1,
+            begun: 1,
+            completed: 1,
+            mean_completion: Some(Duration::from_millis(500)),
+            completions: Completions::of(vec![Duration::from_millis(500)]),
+            efficiency: Some(0.0),
+            ssthresh_error: None,
+        }
+    }
+
+    /// A run of this flow alone.
+    fn run(flow: &FlowRow) -> RunRow {
+        let measured = (Instant::ZERO, Instant::from_millis(1000));
+        RunRow::of(1, measured, std::slice::from_ref(flow), &[])
+    }
+
+    /// What a kernel's sockets count at most.
+    fn live() -> Tally {
+        let min_rtt = Some(Duration::from_millis(1));
+        Tally { timeouts: None, extended: None, min_rtt, srtt: min_rtt, ..Tally::ZERO }
+    }
+
+    #[test]
+    fn what_a_kernel_does_not_count_is_empty_and_not_zero() {
+        let uncounted = [
+            "probes",
+            "fin_retransmissions",
+            "needless_retransmissions",
+            "timeouts",
+            "fin_timeouts",
+            "recovery_timeouts",
+            "bound_share",
+            "window_reductions",
+            "corruption_recoveries",
+            "corruption_answered",
+            "congestion_recoveries",
+            "congestion_unanswered",
+            "first_recovery_s",
+            "first_recovery_reductions",
+            "ssthresh_estimate_bytes",
+            "ssthresh_estimate_error",
+        ];
+        let flow = flow(live());
+        assert_eq!(empty(FLOWS, &flow), uncounted);
+        let of_runs = |name: &&str| RUNS.iter().any(|column| column.name == *name);
+        let mut expected: Vec<&str> = uncounted.into_iter().filter(of_runs).collect();
+        // Without a link there is no utilisation, and of nothing delivered no fairness.
+        expected.splice(0..0, ["fairness_jain", "utilisation"]);
+        expected.extend(["packets", "digest"]);
+        assert_eq!(empty(RUNS, &run(&flow)), expected);
+    }
+
+    #[test]
+    fn what_a_simulated_flow_has_not_done_is_zero_and_not_empty() {
+        let counts = empty(FLOWS, &flow(Tally::ZERO));
+        let none = ["bound_share", "first_recovery_s", "first_recovery_reductions"];
+        assert_eq!(counts[..3], none);
+        assert!(!empty(RUNS, &run(&flow(Tally::ZERO))).contains(&"timeouts"));
+    }
+
+    #[test]
+    fn what_a_gateway_does_not_say_is_empty() {
+        let leg = LegCounts {
+            received_bytes: None,
+            delivered_bytes: Some(0),
+            retransmissions: None,
+            retransmitted_bytes: None,
+            timeouts: None,
+        };
+        let mut row = GatewayRow {
+            name: "g".to_owned(),
+            split: Some(0),
+            adopted: None,
+            closed: None,
+            reset: None,
+            released: None,
+            lost_bytes: None,
+            forwarded_flows: None,
+            forwarded_packets: Reason::ALL.map(|_| Some(0)),
+            legs: PerSide::of(|_| leg),
+            mean_held: None,
+            max_held: None,
+        };
+        row.forwarded_packets[Reason::HalfOpen as usize] = None;
+        let filled: Vec<&str> = GATEWAYS.iter().map(|column| column.name).collect();
+        let empty = empty(GATEWAYS, &row);
+        let filled = filled.into_iter().filter(|name| !empty.contains(name));
+        // A sum that lacks a reason is absent.
+        let expected = [
+            "gateway",
+            "split_flows",
+            "forwarded_unknown_flow_packets",
+            "forwarded_options_packets",
+            "forwarded_route_packets",
+            "forwarded_not_opened_packets",
+            "forwarded_not_tcp_packets",
+            "lan_delivered_bytes",
+            "satellite_delivered_bytes",
+        ];
+        assert_eq!(filled.collect::<Vec<_>>(), expected);
+    }
 }

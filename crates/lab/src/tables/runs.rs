@@ -3,7 +3,7 @@
 use super::{column, counts};
 use crate::cell::Kind::{Count, Number, Text};
 use crate::cell::{Cell, Column};
-use bentpipe_sim::record::RunRow;
+use bentpipe_results::RunRow;
 
 /// The columns. Seeds and digests are texts: many programs round 64-bit numbers.
 pub const RUNS: &[Column<RunRow>] = &[
@@ -48,7 +48,7 @@ pub const RUNS: &[Column<RunRow>] = &[
         r.packets.into()
     }),
     column("digest", Text, "", "of every packet's arrival: equal runs have equal ones", |r| {
-        hexadecimal(r.digest)
+        r.digest.map(hexadecimal).into()
     }),
 ];
 

@@ -3,7 +3,7 @@
 use super::column;
 use crate::cell::Kind::{Number, Text};
 use crate::cell::{Cell, Column};
-use bentpipe_sim::record::Sample;
+use bentpipe_results::Sample;
 
 /// The columns.
 pub const SERIES: &[Column<Sample>] = &[

@@ -3,7 +3,7 @@
 use super::column;
 use crate::cell::Column;
 use crate::cell::Kind::{Count, Number, Text};
-use bentpipe_sim::record::TransferRow;
+use bentpipe_results::TransferRow;
 
 /// The columns.
 pub const TRANSFERS: &[Column<TransferRow>] = &[

@@ -13,7 +13,7 @@ pub use part::{Part, PointRuns};
 use crate::catalogue::{CatalogueError, Claim, Figure, Files};
 use crate::functions;
 use crate::live::{Kept, KeptPoint};
-use bentpipe_lab::{Event, LabError, Store, drawing};
+use bentpipe_lab::{Event, LabError, Runner, Store, drawing};
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
@@ -21,8 +21,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How figures are run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options<'a> {
+    /// Makes the runs.
+    pub runner: &'a dyn Runner,
     /// On so many threads.
     pub threads: NonZeroUsize,
     /// Results go into this folder: the runs of all figures into one store, so that what two figures need is made

@@ -43,6 +43,7 @@ impl Part {
     ) -> Result<Part, RunError> {
         let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
         let lab = bentpipe_lab::Options {
+            runner: options.runner,
             threads: options.threads,
             point: None,
             shard: None,
@@ -80,9 +81,15 @@ impl Part {
         store: &Store,
         options: &Options<'_>,
     ) -> Result<PathBuf, RunError> {
-        let (threads, stop) = (options.threads, options.stop);
-        let lab =
-            bentpipe_lab::Options { threads, point: Some(0), run: Some(0), shard: None, stop };
+        let Options { runner, threads, stop, .. } = *options;
+        let lab = bentpipe_lab::Options {
+            runner,
+            threads,
+            point: Some(0),
+            run: Some(0),
+            shard: None,
+            stop,
+        };
         let captures = store.packets(Key::of(&experiment.point(0).canonical, 0));
         if !captures.is_dir() {
             execute(experiment, store, &lab, &|_| {})?;

@@ -1,7 +1,6 @@
 //! A scenario's flows as workloads.
 
 use super::Layout;
-use crate::record::FlowId;
 use crate::simulation::Simulation;
 use crate::workload::{
     Bulk, Ends, Http, Http2, Http2Rng, HttpRng, Ping, Poisson, PoissonRng, RequestPlan,
@@ -10,6 +9,7 @@ use crate::workload::{
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
 use bentpipe_links::Seeds;
+use bentpipe_results::FlowId;
 use bentpipe_scenario::{Flow, NodeIndex, Scenario, Workload};
 use rand_pcg::Pcg64Mcg;
 

@@ -6,47 +6,11 @@ use super::{Host, SessionKey};
 use crate::packet::{Content, Hole, Mark, Packet};
 use bentpipe_core::tcp::sender::{Copies, Sender};
 use bentpipe_core::units::{Bytes, Offset};
-use std::ops::{Add, Range, Sub};
+use bentpipe_results::LossCauses;
+use std::ops::Range;
 
 /// An acknowledgment tells of at most so many holes.
 const MAX_HOLES: usize = 16;
-
-/// Episodes of fast recovery by what was lost in them, and by whether the window was reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LossCauses {
-    /// Links have lost or damaged every copy of all that was retransmitted.
-    pub corruption: u64,
-    /// A queue has dropped something, or nothing was lost at all.
-    pub congestion: u64,
-    /// Of those by corruption: the window was reduced.
-    pub corruption_answered: u64,
-    /// Of those by congestion: it was not.
-    pub congestion_unanswered: u64,
-}
-
-impl Add for LossCauses {
-    type Output = LossCauses;
-    fn add(self, other: LossCauses) -> LossCauses {
-        LossCauses {
-            corruption: self.corruption + other.corruption,
-            congestion: self.congestion + other.congestion,
-            corruption_answered: self.corruption_answered + other.corruption_answered,
-            congestion_unanswered: self.congestion_unanswered + other.congestion_unanswered,
-        }
-    }
-}
-
-impl Sub for LossCauses {
-    type Output = LossCauses;
-    fn sub(self, earlier: LossCauses) -> LossCauses {
-        LossCauses {
-            corruption: self.corruption - earlier.corruption,
-            congestion: self.congestion - earlier.congestion,
-            corruption_answered: self.corruption_answered - earlier.corruption_answered,
-            congestion_unanswered: self.congestion_unanswered - earlier.congestion_unanswered,
-        }
-    }
-}
 
 /// An episode that is not over.
 #[derive(Debug)]

@@ -10,10 +10,8 @@ mod sharing;
 mod stray;
 mod watch;
 
-pub use causes::LossCauses;
 pub use session::Application;
 
-use crate::capture::Observed;
 use crate::event_queue::EventQueue;
 use crate::packet::{Body, Packet};
 use crate::packet_pool::PacketPool;
@@ -23,6 +21,7 @@ use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::tcp::transaction::TaoCache;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+use bentpipe_results::Observed;
 use bentpipe_scenario::Sharing;
 use port_reuse::PortReuse;
 use script::Run;

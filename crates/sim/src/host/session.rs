@@ -1,9 +1,9 @@
 //! One TCP connection at one host, and what uses it.
 
-use super::causes::LossCauses;
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::time::{Instant, earliest};
+use bentpipe_results::LossCauses;
 use std::fmt;
 
 /// What uses a connection at one of its ends.

@@ -1,9 +1,9 @@
 //! What a host's connections do, for those who write it down.
 
 use super::{Application, Host, SessionKey};
-use crate::capture::Observed;
 use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::tcp::observation::Observation;
+use bentpipe_results::Observed;
 
 impl<A: Application> Host<A> {
     /// Takes down from now on what connections do; see [`Host::observed`].

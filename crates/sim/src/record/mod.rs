@@ -1,27 +1,17 @@
-//! What a run measures.
+//! What a run counts while it lasts.
 //!
 //! Every flow of a scenario has a [`FlowRecord`]: it counts over all connections that the flow's
 //! workload attaches to it, from the end of the warm-up on. Work that has a beginning and an end (a
 //! file, a reply, a page) is a [`Transfer`]. Links and gateways count for themselves; their
 //! counts at the end of the warm-up are taken off.
 
-mod efficiency;
 mod flow;
-mod group;
-mod outcome;
 mod output;
 mod sequence;
 mod series;
 
-pub use efficiency::most_goodputs;
-pub use flow::{FlowId, FlowRecord, Role, Tally, Transfer, TransferId};
-pub use group::{GroupRow, Spread};
-pub use outcome::{
-    Completions, FlowRow, GatewayRow, LinkRow, Outcome, RunRow, TransferRow, fairness, goodput,
-};
-pub use output::SeriesSink;
+pub use flow::{FlowRecord, Role, TransferId};
 pub(crate) use sequence::SequenceLog;
-pub use series::Sample;
 pub(crate) use series::Sampler;
 
 use crate::stream::Stream;
@@ -29,6 +19,7 @@ use crate::world::{Endpoint, World};
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::Instant;
+use bentpipe_results::{FlowId, FlowRow, Tally, Transfer, TransferRow};
 use slab::Slab;
 use std::collections::BTreeMap;
 
@@ -154,13 +145,6 @@ impl Records {
         all > 0 && all == over
     }
 
-    /// The part of the measured time in which any of those flows lived.
-    pub(crate) fn life(&self, measured: (Instant, Instant)) -> (Instant, Instant) {
-        let started = self.flows.iter().filter(|flow| !flow.background && flow.started.is_some());
-        let lives = started.map(|flow| flow.life(measured));
-        lives.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))).unwrap_or(measured)
-    }
-
     /// A connection is gone; this was its end.
     pub(crate) fn depart(
         &mut self,
@@ -169,7 +153,7 @@ impl Records {
         connection: &Connection<Pattern>,
     ) {
         if let Some((flow, role)) = self.ends.remove(&end) {
-            self.flows[flow.0].past.add(role, stream, connection);
+            flow::count(&mut self.flows[flow.0].past, role, stream, connection);
         }
     }
 
@@ -178,7 +162,7 @@ impl Records {
         let mut tallies: Vec<_> = self.flows.iter().map(|flow| flow.past).collect();
         for (&end, &(flow, role)) in &self.ends {
             if let Some((connection, stream)) = world.session(end) {
-                tallies[flow.0].add(role, stream, connection);
+                flow::count(&mut tallies[flow.0], role, stream, connection);
             }
         }
         tallies
@@ -213,7 +197,7 @@ impl Records {
         let flows = self.flows.iter().zip(times).enumerate().map(|(index, (record, times))| {
             let tally = before.get(index).map_or(tallies[index], |b| tallies[index].since(b));
             let max = max.get(index).copied().flatten();
-            FlowRow::new(record, &tally, measured, times, max)
+            record.row(&tally, measured, times, max)
         });
         let transfers = self.transfers.iter().map(|&transfer| TransferRow {
             flow: self.flows[transfer.flow.0].name.clone(),

@@ -1,16 +1,9 @@
 //! Where series go while a run lasts: nothing of them stays in memory.
 
-use super::Sample;
 use bentpipe_core::time::Instant;
+use bentpipe_results::{Sample, SeriesSink};
 use std::cell::RefCell;
-use std::fmt;
 use std::rc::Rc;
-
-/// Takes the values of a run's time series as they come, by time.
-pub trait SeriesSink: fmt::Debug {
-    /// The next value.
-    fn sample(&mut self, sample: &Sample);
-}
 
 /// The way to a sink, of those who sample and of those who take down what happens. What happens in
 /// the moment of a sample comes behind it.

@@ -2,13 +2,13 @@
 //! time-sequence graph (Shepard 1991) shows.
 
 use super::output::Output;
-use super::series::Sample;
 use super::{Records, Role};
 use crate::host::{SessionKey, Slot};
 use crate::stream::Stream;
 use crate::world::{Endpoint, NodeId, What, World};
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::SeqNum;
+use bentpipe_results::Sample;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

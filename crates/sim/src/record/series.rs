@@ -2,9 +2,9 @@
 //!
 //! Sampling looks and changes nothing: a run's digest is the same with and without.
 
-use super::output::{Output, SeriesSink};
+use super::Role;
+use super::output::Output;
 use super::sequence::SequenceLog;
-use super::{Role, Tally};
 use crate::build::Layout;
 use crate::node::Node;
 use crate::simulation::Simulation;
@@ -12,23 +12,10 @@ use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::{Duration, Instant};
+use bentpipe_results::{Sample, SeriesSink, Tally};
 use bentpipe_scenario::{FlowSeries, GatewaySeries, LinkSeries, NodeKind, Record, Scenario};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A value at a moment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// When.
-    pub at: Instant,
-    /// Of what: a flow's name, a link's with `/forward` or `/back`, a gateway's, a middlebox's.
-    pub element: Arc<str>,
-    /// The quantity's name: that of the series, in bytes, seconds or bit/s; `queue-packets` and
-    /// `queue-bytes`; `segment`, `segment-end` and `ack`.
-    pub quantity: &'static str,
-    /// The value.
-    pub value: f64,
-}
 
 /// Takes samples during a run.
 #[derive(Debug)]

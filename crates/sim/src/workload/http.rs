@@ -3,11 +3,11 @@
 use super::conversation::{Conversations, Exchange};
 use super::page::{HttpSettings, Page, PageState};
 use super::{AGAIN, Ends, RETRY, Workload, next_moment};
-use crate::record::FlowId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Instant;
+use bentpipe_results::FlowId;
 use bentpipe_scenario as scenario;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

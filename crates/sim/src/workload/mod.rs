@@ -29,13 +29,13 @@ pub use udp::{Udp, UdpRng};
 pub use web::{Web, WebRng};
 
 use crate::packet::Echo;
-use crate::record::FlowId;
 use crate::simulation::{Net, Socket};
 use crate::stream::Notice;
 use crate::world::{Endpoint, NodeId};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_links::{Distribution, RandomTime};
+use bentpipe_results::FlowId;
 use std::fmt;
 
 /// Traffic of one kind.

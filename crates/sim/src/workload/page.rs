@@ -5,8 +5,9 @@
 //! it asks for all at once, in turn over the connections (RFC 9112, 9.3).
 
 use super::conversation::{ConversationId, Conversations, Errand, Exchange, Said};
-use crate::record::{FlowId, TransferId};
+use crate::record::TransferId;
 use crate::simulation::Net;
+use bentpipe_results::FlowId;
 use bentpipe_scenario::HttpVersion;
 use std::collections::VecDeque;
 

@@ -2,12 +2,13 @@
 
 use super::conversation::{ConversationId, Conversations, Exchange, Said};
 use super::{AGAIN, Ends, RETRY, Workload, next_moment};
-use crate::record::{FlowId, TransferId};
+use crate::record::TransferId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_links::{RandomSize, RandomTime};
+use bentpipe_results::FlowId;
 use bentpipe_scenario::Reuse;
 use rand_pcg::Pcg64Mcg;
 

@@ -3,12 +3,13 @@
 
 use super::conversation::{ConversationId, Conversations, Exchange, Said};
 use super::{AGAIN, Ends, Workload};
-use crate::record::{FlowId, TransferId};
+use crate::record::TransferId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
 use bentpipe_links::RandomTime;
+use bentpipe_results::FlowId;
 use rand_pcg::Pcg64Mcg;
 use std::collections::VecDeque;
 

@@ -2,11 +2,11 @@
 
 use super::Workload;
 use crate::packet::Echo;
-use crate::record::FlowId;
 use crate::simulation::{Net, Socket};
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Instant;
+use bentpipe_results::FlowId;
 
 /// A workload that begins at one moment, and ends at another at the latest.
 #[derive(Debug)]

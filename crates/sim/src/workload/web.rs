@@ -6,12 +6,12 @@
 use super::conversation::{Conversations, Exchange};
 use super::page::{HttpSettings, Page, PageState};
 use super::{AGAIN, Ends, RETRY, Workload};
-use crate::record::FlowId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
 use bentpipe_core::time::Duration;
 use bentpipe_links::{Distribution, RandomSize, RandomTime, measured};
+use bentpipe_results::FlowId;
 use bentpipe_scenario::{self as scenario, HttpVersion, Load, web};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

@@ -1,12 +1,13 @@
 //! Gateways in a world: what comes to them, what they send, and what a capture hears of their legs.
 
 use super::{How, NodeId, World};
-use crate::capture::{Agreed, Capture, Direction, Observed, Place};
+use crate::capture::{Capture, Place};
 use crate::host::Application;
 use crate::node::Node;
 use crate::packet::{Content, Packet};
 use bentpipe_core::link::LinkPacket as _;
 use bentpipe_gateway::{Checksums, Datagram, Disposition, Side};
+use bentpipe_results::{Agreed, Direction, Observed};
 use std::net::SocketAddr;
 
 /// On which side a port is.

@@ -2,12 +2,13 @@
 //! all packets for a capture.
 
 use super::{NodeId, World};
-use crate::capture::{Capture, Direction, Place};
+use crate::capture::{Capture, Place};
 use crate::host::{Application, SessionKey};
 use crate::node::Node;
 use crate::packet::{Content, Packet};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, SeqNum};
+use bentpipe_results::Direction;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 

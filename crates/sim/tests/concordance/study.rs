@@ -2,7 +2,7 @@
 
 use crate::support::parsed;
 use bentpipe_core::time::Duration;
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};

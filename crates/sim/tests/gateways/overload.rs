@@ -1,8 +1,7 @@
 //! Many transfers that ask for as much as a link carries of which the gateways were told nothing.
 
 use crate::support::{brief, link, outcome};
-use bentpipe_sim::Outcome;
-use bentpipe_sim::record::Completions;
+use bentpipe_results::{Completions, Outcome};
 
 /// A link that is asked for all that it carries, for a minute and a half, by transfers of 100 KB on the mean.
 fn overloaded(split: bool) -> Outcome {

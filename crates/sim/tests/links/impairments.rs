@@ -2,7 +2,7 @@
 
 use super::{DATAGRAMS, DONE, TRANSFER, scenario};
 use crate::support::{link, main_flow, played};
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 
 fn datagrams(keys: &str) -> Outcome {
     let keys = format!(

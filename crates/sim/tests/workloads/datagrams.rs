@@ -3,7 +3,7 @@
 use super::{flow, lasting, ms, scenario, times};
 use crate::support::{brief, main_flow, outcome, played};
 use bentpipe_core::units::Rate;
-use bentpipe_sim::Outcome;
+use bentpipe_results::Outcome;
 
 /// One flow, for so many seconds.
 fn only(link: &str, keys: &str, seconds: u64) -> Outcome {

@@ -11,8 +11,8 @@ mod stops;
 
 use crate::support::{parsed, played};
 use bentpipe_core::time::Duration;
+use bentpipe_results::Outcome;
 use bentpipe_scenario::Scenario;
-use bentpipe_sim::Outcome;
 
 /// Two hosts, `server` and `client`, a link `sat` between them, 250 ms each way, and what is added,
 /// until the flows are done.
@@ -55,7 +55,7 @@ fn alone(keys: &str) -> Outcome {
 
 /// How long each of its transfers took.
 fn times(outcome: &Outcome) -> Vec<Duration> {
-    let took = |row: &bentpipe_sim::record::TransferRow| {
+    let took = |row: &bentpipe_results::TransferRow| {
         let transfer = row.transfer;
         transfer.completed.expect("it is complete").saturating_since(transfer.started)
     };

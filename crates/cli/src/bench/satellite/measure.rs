@@ -2,9 +2,8 @@
 
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Side;
+use bentpipe_results::{FlowRow, LegCounts, LinkRow, Outcome, RunError, Sample};
 use bentpipe_scenario::{RunEnd, Scenario};
-use bentpipe_sim::record::Sample;
-use bentpipe_sim::{Outcome, RunError};
 
 /// The link that is looked at, in the direction from the server.
 const LINK: &str = "sat";
@@ -60,7 +59,7 @@ pub(super) fn measure(
         seconds,
         unfinished: f64::from(u8::from(unfinished)),
         goodput: delivered as f64 * 8.0 / seconds,
-        utilisation: forward.and_then(bentpipe_sim::record::LinkRow::utilisation).unwrap_or(0.0),
+        utilisation: forward.and_then(LinkRow::utilisation).unwrap_or(0.0),
         jain: outcome.run.fairness.unwrap_or(0.0),
         drops: [forward, back]
             .into_iter()
@@ -72,7 +71,7 @@ pub(super) fn measure(
     })
 }
 
-fn foreground(outcome: &Outcome) -> impl Iterator<Item = &bentpipe_sim::record::FlowRow> {
+fn foreground(outcome: &Outcome) -> impl Iterator<Item = &FlowRow> {
     outcome.flows.iter().filter(|flow| !flow.background)
 }
 
@@ -88,10 +87,11 @@ fn queueing(scenario: &Scenario, series: &[Sample]) -> Option<f64> {
 }
 
 fn retransmitted(outcome: &Outcome) -> f64 {
-    let sides = outcome.gateways.iter().map(|gateway| gateway.summary.side(Side::Satellite));
-    let (again, once) = sides.fold((0, 0), |(again, once), side| {
-        (again + side.retransmitted_bytes, once + side.delivered_bytes)
-    });
+    let sum = |count: fn(&LegCounts) -> Option<u64>| {
+        let legs = outcome.gateways.iter().map(|gateway| &gateway.legs[Side::Satellite]);
+        legs.map(count).sum::<Option<u64>>().unwrap_or(0)
+    };
+    let (again, once) = (sum(|leg| leg.retransmitted_bytes), sum(|leg| leg.delivered_bytes));
     if again == 0 { 0.0 } else { again as f64 / (again + once) as f64 }
 }
 

@@ -1,6 +1,6 @@
 //! What several flows have done together.
 
-use super::outcome::FlowRow;
+use crate::FlowRow;
 use bentpipe_scenario::Scenario;
 
 /// A group of flows.

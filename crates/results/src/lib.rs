@@ -1,0 +1,33 @@
+//! Results of a run: rows of flows, links, groups, gateways and transfers, and time series.
+//!
+//! The simulator and real hosts fill the same rows ([`Outcome`]). A count that a source cannot give is absent, not
+//! zero. While a run lasts it hands packets, events and series to [`Sinks`].
+#![forbid(unsafe_code)]
+
+mod capture;
+mod efficiency;
+mod extended;
+mod flow;
+mod gateway;
+mod group;
+mod link;
+mod outcome;
+mod run;
+mod series;
+mod tally;
+mod transfer;
+
+pub use capture::{
+    Agreed, Captured, Direction, End, EventSink, Interface, Observed, PacketSink, Passage,
+};
+pub use efficiency::most_goodputs;
+pub use extended::{ExtendedTally, LossCauses};
+pub use flow::{FlowId, FlowRow, goodput, life};
+pub use gateway::{GatewayRow, LegCounts};
+pub use group::{GroupRow, Spread};
+pub use link::LinkRow;
+pub use outcome::{Outcome, RunRow, fairness};
+pub use run::{RunError, Sinks};
+pub use series::{Sample, SeriesSink};
+pub use tally::Tally;
+pub use transfer::{Completions, Transfer, TransferRow};

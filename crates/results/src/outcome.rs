@@ -1,0 +1,89 @@
+//! The results of a run, as rows.
+//!
+//! Rates and shares are over the measured part of the run: from the end of the warm-up, or a
+//! flow's beginning if that is later, to the end of the run, or of the flow if that is earlier.
+
+use crate::{FlowRow, GatewayRow, GroupRow, LinkRow, Sample, Tally, TransferRow, goodput};
+use bentpipe_core::time::{Duration, Instant};
+
+/// All results of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The run as a whole.
+    pub run: RunRow,
+    /// Its flows.
+    pub flows: Vec<FlowRow>,
+    /// Transfers of flows that are not background.
+    pub transfers: Vec<TransferRow>,
+    /// Each direction of each link.
+    pub links: Vec<LinkRow>,
+    /// The gateways.
+    pub gateways: Vec<GatewayRow>,
+    /// Groups of flows.
+    pub groups: Vec<GroupRow>,
+    /// Time series, by time; empty unless the scenario asks for some, and if they have gone to a
+    /// [`SeriesSink`](crate::SeriesSink).
+    pub series: Vec<Sample>,
+}
+
+/// A run as a whole. Sums, and Jain's index, are over the flows that are not background.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRow {
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// When it ended.
+    pub end: Duration,
+    /// Goodput of all flows together, in bit/s: what applications have read (RFC 5166, 2.1), over
+    /// the time from the first flow's beginning to the last one's end.
+    pub goodput: f64,
+    /// Jain's fairness index of the flows' goodputs (RFC 5166, 2.3): 1/n to 1.
+    pub fairness: Option<f64>,
+    /// Utilisation of the busiest direction of a link with a rate.
+    pub utilisation: Option<f64>,
+    /// Packets dropped by queues, of all links.
+    pub dropped: u64,
+    /// Packets lost on links.
+    pub lost: u64,
+    /// What its flows have counted in the measured time.
+    pub tally: Tally,
+    /// Packets that have arrived at a node, on their way or at its end, since the beginning; absent on real hosts.
+    pub packets: Option<u64>,
+    /// A digest of every packet's arrival: two runs with the same one were the same; absent on real hosts.
+    pub digest: Option<u64>,
+}
+
+impl RunRow {
+    /// Sums up a run of this seed by its flows and links. What only a simulator has counted of it is absent.
+    pub fn of(
+        seed: u64,
+        measured: (Instant, Instant),
+        flows: &[FlowRow],
+        links: &[LinkRow],
+    ) -> RunRow {
+        let foreground = || flows.iter().filter(|flow| !flow.background);
+        let goodputs: Vec<f64> = foreground().map(|flow| flow.goodput).collect();
+        let tally = Tally::total(foreground().map(|flow| &flow.tally));
+        let begun = foreground().filter(|flow| flow.started.is_some());
+        let lives = begun.map(|flow| flow.life(measured));
+        let life = lives.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))).unwrap_or(measured);
+        RunRow {
+            seed,
+            end: measured.1.saturating_since(Instant::ZERO),
+            goodput: goodput(tally.delivered, life),
+            fairness: fairness(&goodputs),
+            utilisation: links.iter().filter_map(LinkRow::utilisation).reduce(f64::max),
+            dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
+            lost: links.iter().map(|link| link.counters.lost.packets).sum(),
+            tally,
+            packets: None,
+            digest: None,
+        }
+    }
+}
+
+/// Jain's index: (Σx)² / (n·Σx²); None if nothing was delivered.
+pub fn fairness(shares: &[f64]) -> Option<f64> {
+    let (sum, squares) =
+        shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}

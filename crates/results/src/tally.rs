@@ -1,0 +1,128 @@
+//! Counts of a flow, and of several flows together.
+
+use crate::ExtendedTally;
+use bentpipe_core::time::Duration;
+
+/// Counts of a flow, over all its connections. One that the flow's TCP cannot give is absent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tally {
+    /// Bytes read by the applications at the sinks.
+    pub delivered: u64,
+    /// UDP datagrams, or pings, sent.
+    pub datagrams: u64,
+    /// How many of them have arrived, or were answered, in the same time: the rest was lost, or is
+    /// on its way.
+    pub arrived: u64,
+    /// Segments sent by the sources.
+    pub segments: u64,
+    /// Segments of data that they retransmitted; probes are not counted where they are told apart.
+    pub retransmissions: u64,
+    /// Bytes of data that they retransmitted, probes included.
+    pub retransmitted_bytes: u64,
+    /// Expiries of their retransmission timers with data outstanding; absent of Linux before 6.7.
+    pub timeouts: Option<u64>,
+    /// Their episodes of fast recovery.
+    pub recoveries: u64,
+    /// The minimum round-trip time that a source measured.
+    pub min_rtt: Option<Duration>,
+    /// The smoothed round-trip time of the source that was counted last.
+    pub srtt: Option<Duration>,
+    /// How long the first recovery took of the first source that had one, and how often its window
+    /// was reduced in it.
+    pub first_recovery: Option<(Duration, u64)>,
+    /// The first slow start threshold that a source has estimated, in bytes.
+    pub ssthresh_estimate: Option<u64>,
+    /// What only a TCP of our own counts.
+    pub extended: Option<ExtendedTally>,
+}
+
+impl Tally {
+    /// Nothing yet, and nothing that cannot be counted.
+    pub const ZERO: Tally = Tally {
+        delivered: 0,
+        datagrams: 0,
+        arrived: 0,
+        segments: 0,
+        retransmissions: 0,
+        retransmitted_bytes: 0,
+        timeouts: Some(0),
+        recoveries: 0,
+        min_rtt: None,
+        srtt: None,
+        first_recovery: None,
+        ssthresh_estimate: None,
+        extended: Some(ExtendedTally::ZERO),
+    };
+
+    /// Adds up several flows. A count is absent if one of them lacks it. There is no smoothed round-trip time of
+    /// several, no first recovery and no first threshold.
+    pub fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
+        tallies.fold(Tally::ZERO, |sum, tally| Tally {
+            min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),
+            ..sum.each(tally, |sum, more| sum + more)
+        })
+    }
+
+    /// What has been counted since `earlier`; times and the threshold are the latest.
+    #[must_use]
+    pub fn since(&self, earlier: &Tally) -> Tally {
+        self.each(earlier, |now, then| now - then)
+    }
+
+    /// Each count of `self` and of `other` by `by`; all else is that of `self`.
+    fn each(&self, other: &Tally, by: impl Fn(u64, u64) -> u64) -> Tally {
+        let extended = self.extended.zip(other.extended);
+        Tally {
+            delivered: by(self.delivered, other.delivered),
+            datagrams: by(self.datagrams, other.datagrams),
+            arrived: by(self.arrived, other.arrived),
+            segments: by(self.segments, other.segments),
+            retransmissions: by(self.retransmissions, other.retransmissions),
+            retransmitted_bytes: by(self.retransmitted_bytes, other.retransmitted_bytes),
+            timeouts: self.timeouts.zip(other.timeouts).map(|(a, b)| by(a, b)),
+            recoveries: by(self.recoveries, other.recoveries),
+            extended: extended.map(|(a, b)| a.each(&b, &by)),
+            ..*self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(timeouts: Option<u64>, probes: Option<u64>) -> Tally {
+        let extended = |probes| ExtendedTally { probes, ..ExtendedTally::ZERO };
+        Tally { segments: 10, timeouts, extended: probes.map(extended), ..Tally::ZERO }
+    }
+
+    #[test]
+    fn a_sum_lacks_what_one_of_its_flows_lacks() {
+        let total = |tallies: &[Tally]| Tally::total(tallies.iter());
+        let all = counted(Some(2), Some(3));
+        assert_eq!(total(&[all, all]), Tally { segments: 20, ..counted(Some(4), Some(6)) });
+        let without_timeouts = total(&[all, counted(None, Some(3)), all]);
+        assert_eq!((without_timeouts.segments, without_timeouts.timeouts), (30, None));
+        assert_eq!(without_timeouts.extended.map(|extended| extended.probes), Some(9));
+        let live = total(&[all, counted(Some(2), None)]);
+        assert_eq!((live.segments, live.timeouts, live.extended), (20, Some(4), None));
+        assert_eq!(total(&[]), Tally::ZERO);
+    }
+
+    #[test]
+    fn a_difference_lacks_what_one_of_its_moments_lacks() {
+        let (now, then) = (counted(Some(5), Some(3)), counted(Some(2), Some(1)));
+        assert_eq!(now.since(&then), Tally { segments: 0, ..counted(Some(3), Some(2)) });
+        assert_eq!(now.since(&counted(None, None)), Tally { segments: 0, ..counted(None, None) });
+    }
+
+    #[test]
+    fn times_are_the_latest_of_a_flow_and_the_least_of_several() {
+        let rtt = |millis| Some(Duration::from_millis(millis));
+        let tally = |millis| Tally { min_rtt: rtt(millis), srtt: rtt(millis), ..Tally::ZERO };
+        let since = tally(7).since(&tally(9));
+        assert_eq!((since.min_rtt, since.srtt), (rtt(7), rtt(7)));
+        let total = Tally::total([tally(9), tally(7)].iter());
+        assert_eq!((total.min_rtt, total.srtt), (rtt(7), None));
+    }
+}
