@@ -21,7 +21,7 @@ results   core gateway scenario
 sim       core gateway links scenario results
 emulator  core capture linux links
 daemon    core gateway capture record linux config
-testbed   core linux links scenario emulator
+testbed   core gateway linux config links scenario results emulator
 lab       core gateway capture record plot config scenario results
 papers    core capture plot scenario lab
 python    core capture config scenario lab sim

@@ -78,7 +78,7 @@ impl Failure {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Executed {
     /// How each point has ended.
     pub ends: Vec<PointEnd>,

@@ -29,6 +29,9 @@ pub enum RunError {
         /// What is still inside.
         inside: Count,
     },
+    /// On real hosts: a flow could not be what it should, or a byte was wrong.
+    #[error("{0}")]
+    Failed(String),
     /// The caller does not want the run any more.
     #[error("the run was given up")]
     Cancelled,

@@ -4,4 +4,8 @@
 
 pub mod five_hosts;
 pub mod flows;
+mod gateway_files;
 pub mod network;
+mod outcome;
+pub mod plan;
+pub mod play;

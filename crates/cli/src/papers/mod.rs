@@ -6,12 +6,12 @@ mod live;
 mod progress;
 
 use crate::plot::{PlotError, page_of_run};
-use crate::testbed;
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, Paper};
 use bentpipe_papers::live::Beside;
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::judge;
+use bentpipe_testbed::plan::PlanError;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::fs;
@@ -99,7 +99,7 @@ pub(crate) enum Error {
     NotLive(String),
     /// Laying its scenarios out.
     #[error(transparent)]
-    Testbed(#[from] testbed::Error),
+    Plan(#[from] PlanError),
     /// There is no such figure.
     #[error("there is no paper or figure {0} (`bentpipe papers` lists them)")]
     Unknown(String),

@@ -1,23 +1,21 @@
 //! `bentpipe testbed run`: all runs of an experiment, one after the other.
 
-use super::plan::{self, LivePoint};
-use super::{Error, INTERRUPTED, named, play};
+use super::{Error, INTERRUPTED, named, warn};
 use crate::sim::progress::RunProgress;
 use crate::sim::table;
-use bentpipe_lab::{
-    Event, Executed, Failure, Folder, Job, Key, LabError, PointEnd, RunRecord, Store,
-};
-use bentpipe_scenario::repeat::Decision;
-use bentpipe_scenario::{Change, Experiment, Repeat};
+use bentpipe_lab::{Event, Failure, Folder, measure};
+use bentpipe_results::RunError;
+use bentpipe_scenario::{Change, Point};
 use bentpipe_testbed::flows::PlayError;
 use bentpipe_testbed::network::{Network, Stacks};
+use bentpipe_testbed::{plan, play};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Runs the flows of a testbed that is up: every point of the scenario's sweep, as often as it says, one
 /// after the other, in real time.
@@ -68,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut points = plan::points(&experiment, &file, &name, stacks, None)?;
     points.retain(|one| arguments.point.is_none_or(|point| one.point.index == point));
     if !arguments.quiet {
-        plan::warn(&points);
+        warn(&points);
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -80,27 +78,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let (folder, store) = Folder::open(&path)?;
     let folder = folder.of_measurements();
     let progress = RunProgress::new("testbed run", arguments.quiet);
-    let mut session = Session {
-        network: &mut network,
-        experiment: &experiment,
-        store: &store,
-        progress: &progress,
-        stop: &stop,
-        finished: 0,
-        needed: u64::from(min(&experiment)) * points.len() as u64,
-        executed: Executed {
-            ends: Vec::new(),
-            failures: Vec::new(),
-            stopped: false,
-            made: 0,
-            found: 0,
-            run: None,
-        },
+    let chosen: Vec<&Point> = points.iter().map(|live| &live.point).collect();
+    let watch = |event: &Event<'_>| progress.heed(event);
+    let mut run = |place: usize, run, go_on: &mut dyn FnMut(f64) -> bool| {
+        let played = play::run(&mut network, &points[place], run, None, go_on);
+        match played {
+            Ok(played) => Ok(Ok(played.outcome)),
+            Err(PlayError::Cancelled) => Ok(Err(RunError::Cancelled)),
+            Err(PlayError::Flow(why)) => Ok(Err(RunError::Failed(why))),
+            Err(PlayError::Network(error)) => Err(Error::from(error)),
+        }
     };
-    let measured = points.iter().try_for_each(|point| session.measure(point));
-    let Session { executed, .. } = session;
+    let measured = measure(&experiment, &store, &chosen, &stop, &watch, &mut run);
     progress.end();
-    measured?;
+    let executed = measured?;
     for failure in &executed.failures {
         let Failure { job, why, .. } = failure;
         eprintln!("bentpipe: run {} of point {} failed: {why}", job.run, job.point);
@@ -123,87 +114,4 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 fn usual_output(name: &str, point: Option<usize>) -> PathBuf {
     let path = Path::new("results").join(format!("{name}-testbed"));
     point.map_or_else(|| path.clone(), |point| path.join(format!("point-{point}")))
-}
-
-fn min(experiment: &Experiment) -> u32 {
-    match experiment.repeat {
-        Repeat::Runs(runs) => runs,
-        Repeat::Until { min, .. } => min,
-    }
-}
-
-/// Runs that follow each other.
-struct Session<'a> {
-    network: &'a mut Network,
-    experiment: &'a Experiment,
-    store: &'a Store,
-    progress: &'a RunProgress,
-    stop: &'a AtomicBool,
-    finished: u64,
-    needed: u64,
-    executed: Executed,
-}
-
-impl Session<'_> {
-    /// All runs of a point.
-    fn measure(&mut self, live: &LivePoint) -> Result<(), Error> {
-        let point = live.point.index;
-        let mut end = PointEnd { point, runs: 0, because: None };
-        let mut samples: Vec<Vec<f64>> = Vec::new();
-        while end.because.is_none() && !self.executed.stopped {
-            let job = Job { point, run: end.runs };
-            let record = match self.one(live, job.run) {
-                Ok(record) => Some(record),
-                Err(PlayError::Cancelled) => {
-                    self.executed.stopped = true;
-                    break;
-                }
-                Err(PlayError::Flow(why)) => {
-                    let seed = live.point.scenario.seeds(u64::from(job.run)).run();
-                    let label = live.point.label.clone();
-                    self.executed.failures.push(Failure { job, seed, label, why });
-                    None
-                }
-                Err(PlayError::Network(error)) => return Err(error.into()),
-            };
-            if let Some(record) = record {
-                let key = Key::of_measurement(&live.point.canonical, job.run);
-                self.store.save(key, &record).map_err(|source| {
-                    let path = self.store.folder().display().to_string();
-                    LabError::Write { path, source }
-                })?;
-                self.executed.made += 1;
-                for (flow, goodput) in record.goodputs().into_iter().enumerate() {
-                    if samples.len() <= flow {
-                        samples.push(Vec::new());
-                    }
-                    samples[flow].push(goodput);
-                }
-            }
-            end.runs += 1;
-            self.finished += 1;
-            end.because = match self.experiment.repeat.decide_after(end.runs, &samples) {
-                Decision::Enough { because, .. } => Some(because),
-                Decision::Continue => None,
-            };
-            if end.because.is_none() {
-                self.needed = self.needed.max(self.finished + 1);
-            }
-            let needed = self.needed;
-            self.progress.heed(&Event::Finished { job, stored: false, needed });
-        }
-        self.executed.ends.push(end);
-        Ok(())
-    }
-
-    /// One run.
-    fn one(&mut self, live: &LivePoint, run: u32) -> Result<RunRecord, PlayError> {
-        let (progress, stop) = (self.progress, self.stop);
-        let job = Job { point: live.point.index, run };
-        play::run(self.network, live, run, None, &mut |share| {
-            progress.heed(&Event::Running(job, share));
-            !stop.load(Ordering::Relaxed)
-        })
-        .map(|played| played.record)
-    }
 }

@@ -1,19 +1,15 @@
 //! `bentpipe testbed`: a scenario on real stacks, in network namespaces.
 
-mod gateways;
 mod measure;
-mod outcome;
-pub(crate) mod plan;
-pub(crate) mod play;
 mod status;
 mod up;
 
 use crate::sim;
-use bentpipe_config::DocumentError;
 use bentpipe_lab::LabError;
 use bentpipe_linux::netns::{Namespace, NetnsError};
 use bentpipe_linux::real_time;
 use bentpipe_testbed::network::{self, Folder, NetworkError, Role};
+use bentpipe_testbed::plan::{self, LivePoint, PlanError};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -118,17 +114,9 @@ pub(crate) enum Error {
     /// Its file.
     #[error(transparent)]
     Source(#[from] sim::Error),
-    /// The scenario.
+    /// The scenario cannot be run live.
     #[error(transparent)]
-    Scenario(#[from] DocumentError),
-    /// Something of the scenario cannot be had live.
-    #[error("{file} cannot be run on real stacks: {what}")]
-    Refused {
-        /// The file.
-        file: String,
-        /// Which keys, and why.
-        what: String,
-    },
+    Plan(#[from] PlanError),
     /// One with that name, and something else in it.
     #[error("testbed {0} is up with another scenario: `bentpipe testbed down {0}` first")]
     Differs(String),
@@ -155,14 +143,6 @@ pub(crate) enum Error {
         point: usize,
         /// The last one.
         last: usize,
-    },
-    /// A gateway's tables.
-    #[error("gateway.{gateway}: {why}")]
-    Gateway {
-        /// Which.
-        gateway: String,
-        /// What is wrong.
-        why: String,
     },
     /// The network.
     #[error(transparent)]
@@ -191,6 +171,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Action::Down(arguments) => down(arguments),
         Action::Carry { link, directory, realtime } => carry(*link, directory, *realtime),
     }
+}
+
+/// Says on standard error what is not as the scenario has it.
+fn warn(points: &[LivePoint]) {
+    plan::remarks(points).iter().for_each(|remark| eprintln!("bentpipe testbed: {remark}"));
 }
 
 /// The name of the testbed that is meant: by its name or its file, or the only one.

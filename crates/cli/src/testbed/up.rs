@@ -1,10 +1,11 @@
 //! `bentpipe testbed up`.
 
-use super::{Error, INTERRUPTED, name_of, plan};
+use super::{Error, INTERRUPTED, name_of, warn};
 use crate::sim;
 use bentpipe_lab::Source;
 use bentpipe_scenario::Change;
 use bentpipe_testbed::network::{self, Folder, Network, NetworkError, Request, Stacks};
+use bentpipe_testbed::plan::{self, PlanError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ pub(super) struct Arguments {
 /// Brings it up.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let source = Source::find(&arguments.file).map_err(sim::Error::from)?;
-    let experiment = source.experiment(&arguments.changes)?;
+    let experiment = source.experiment(&arguments.changes).map_err(PlanError::from)?;
     let name = match &arguments.name {
         Some(name) => network::name_of(name),
         None => name_of(&arguments.file),
@@ -51,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if network::names()?.contains(&name) {
         return already(&name, experiment.source(), arguments.any_stack);
     }
-    plan::warn(&points);
+    warn(&points);
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         flag::register(signal, Arc::clone(&stop))?;

@@ -2,12 +2,12 @@
 
 use super::jobs::Job;
 use super::machine::Processors;
-use crate::testbed::play;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_lab::RunRecord;
 use bentpipe_papers::live::{Conditions, bottleneck, otherwise};
 use bentpipe_testbed::flows::{Browser, PlayError};
 use bentpipe_testbed::network::{self, Network, NetworkError, Request, Stacks};
+use bentpipe_testbed::play;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -57,11 +57,12 @@ pub(super) fn run(job: &Job<'_>, worker: usize, stop: &AtomicBool) -> Result<Mad
     let before = Processors::now();
     let mut go_on = |_| !stop.load(Ordering::Relaxed);
     let made = play::run(network, job.live, job.run, job.record, &mut go_on)?;
+    let record = RunRecord::new(&made.outcome);
     let busy = Processors::now().busy_since(before);
     // It opens connections ahead of their use.
     let chromium = job.live.browser == Some(Browser::Chromium);
     let simulated = job.simulated.runs.get(job.run as usize).or(job.simulated.runs.first());
-    if let Some(why) = simulated.and_then(|one| otherwise(one, &made.record, chromium)) {
+    if let Some(why) = simulated.and_then(|one| otherwise(one, &record, chromium)) {
         return Ok(Made::Refused(why + &said(network, job)));
     }
     let packets = match job.record {
@@ -71,7 +72,7 @@ pub(super) fn run(job: &Job<'_>, worker: usize, stop: &AtomicBool) -> Result<Mad
         }
     };
     let (late, late_p99_ms) = (made.late, made.late_p99_ms);
-    Ok(Made::Run(made.record, Conditions { late, late_p99_ms, busy, packets }))
+    Ok(Made::Run(record, Conditions { late, late_p99_ms, busy, packets }))
 }
 
 /// What the gateways' logs have beside their beginning.

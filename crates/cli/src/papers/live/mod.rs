@@ -11,13 +11,13 @@ mod table;
 mod told;
 
 use super::{Arguments, Error, INTERRUPTED, commit};
-use crate::testbed::plan::{self, LivePoint};
 use bentpipe_papers::catalogue::{Catalogue, Figure, Live};
 use bentpipe_papers::live::{self, Beside, Kept, KeptPoint, Machine};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::live_claims;
 use bentpipe_testbed::flows::Browser;
 use bentpipe_testbed::network::Stacks;
+use bentpipe_testbed::plan::{self, LivePoint};
 use jobs::{All, Job};
 use kept::Results;
 use load::Load;

@@ -1,7 +1,7 @@
 //! How the kernel is told what a scenario says of its hosts' TCP, for readers of the results.
 
-use crate::testbed::plan::LivePoint;
 use bentpipe_testbed::network::{HostTcp, SocketTcp};
+use bentpipe_testbed::plan::LivePoint;
 use std::collections::BTreeMap;
 
 /// A line for each of the settings of a scenario's hosts, in the order of its points.

@@ -1,5 +1,7 @@
 //! The rows of a run on real hosts. What cannot be measured is absent.
 
+use crate::flows::{Counts, FlowResult, Played};
+use crate::network::LinkReport;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::{PerSide, Reason, Release};
 use bentpipe_results::{
@@ -7,8 +9,6 @@ use bentpipe_results::{
     Transfer, TransferRow, goodput, life, most_goodputs,
 };
 use bentpipe_scenario::{NodeIndex, Scenario};
-use bentpipe_testbed::flows::{Counts, FlowResult, Played};
-use bentpipe_testbed::network::LinkReport;
 use serde_json::Value;
 
 /// What a run has given.

@@ -1,11 +1,11 @@
 //! One run on a testbed that is up.
 
-use super::outcome::{self, Measured};
-use super::plan::LivePoint;
-use bentpipe_lab::RunRecord;
+use crate::flows::{self, Host, PlayError};
+use crate::network::{LinkReport, Network, NetworkError};
+use crate::outcome::{self, Measured};
+use crate::plan::LivePoint;
 use bentpipe_linux::netns::Namespace;
-use bentpipe_testbed::flows::{self, Host, PlayError};
-use bentpipe_testbed::network::{LinkReport, Network, NetworkError};
+use bentpipe_results::Outcome;
 use serde_json::Value;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -14,19 +14,21 @@ use std::time::Duration;
 const SETTLE: Duration = Duration::from_secs(5);
 
 /// What a run has given.
-pub(crate) struct Run {
-    /// As the simulator's.
-    pub(crate) record: RunRecord,
+pub struct Run {
+    /// The rows; what real hosts do not count is absent.
+    pub outcome: Outcome,
     /// The share of packets that were more than 1 ms late, of the worst link.
-    pub(crate) late: f64,
+    pub late: f64,
     /// What 99 % of its packets were not later than, in milliseconds.
-    pub(crate) late_p99_ms: f64,
+    pub late_p99_ms: f64,
 }
 
 /// Makes run `run` of a point, with links as new and gateways started anew. The packets of the link `record` are
-/// recorded, if there is one. `go_on` hears what share of its
-/// longest time has passed, and says whether it is to go on.
-pub(crate) fn run(
+/// recorded, if there is one. `go_on` hears what share of its longest time has passed, and says whether it is to go on.
+///
+/// # Errors
+/// [`PlayError`].
+pub fn run(
     network: &mut Network,
     live: &LivePoint,
     run: u32,
@@ -63,8 +65,8 @@ pub(crate) fn run(
     let most = |of: fn(&LinkReport) -> f64| links.iter().map(of).fold(0.0, f64::max);
     let (late, late_p99_ms) = (most(|link| link.late), most(|link| link.late_p99_ms));
     let measured = Measured { played, links, gateways };
-    let record = RunRecord::new(&outcome::outcome(scenario, u64::from(run), &measured));
-    Ok(Run { record, late, late_p99_ms })
+    let outcome = outcome::outcome(scenario, u64::from(run), &measured);
+    Ok(Run { outcome, late, late_p99_ms })
 }
 
 /// What a run asks of the testbed.

@@ -1,9 +1,9 @@
 //! The `gateway.toml` of each gateway of a scenario.
 
-use super::Error;
+use crate::network::Layout;
+use crate::plan::PlanError;
 use bentpipe_config::gateway::GatewayFile;
 use bentpipe_scenario::{Experiment, NodeKind, Point};
-use bentpipe_testbed::network::Layout;
 use toml::{Table, Value};
 
 /// The keys of a scenario's gateway that are not the file's.
@@ -16,7 +16,7 @@ pub(super) fn files(
     experiment: &Experiment,
     point: &Point,
     layout: &Layout,
-) -> Result<Vec<(usize, String)>, Error> {
+) -> Result<Vec<(usize, String)>, PlanError> {
     let document: Table = toml::from_str(&point.canonical).unwrap_or_default();
     let nodes = point.scenario.nodes.iter().enumerate();
     let gateways = nodes.filter_map(|(number, node)| match &node.kind {
@@ -25,7 +25,7 @@ pub(super) fn files(
     });
     gateways
         .map(|(number, node, gateway)| {
-            let wrong = |why: String| Error::Gateway { gateway: node.name.clone(), why };
+            let wrong = |why: String| PlanError::Gateway { gateway: node.name.clone(), why };
             let own = document.get("gateway").and_then(|all| all.get(&node.name));
             let mut own = own.and_then(Value::as_table).cloned().unwrap_or_default();
             let mut file = match own.get("config").and_then(Value::as_str) {
