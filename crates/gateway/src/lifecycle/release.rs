@@ -234,15 +234,14 @@ impl<B: Buffer> SplicedFlow<B> {
         self.closing.release(releasing);
         // What we still send in this host's name must not look older than what it sends itself: RFC
         // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
-        // What lies before all that its receiver has acknowledged counts for nothing there (fault seed 140645466).
         let other = self.splice.tcb_mut(leg.other());
+        if let Some(ts) = tcp.options.timestamps {
+            other.relay_timestamp(ts.value);
+        }
+        // A receiver that has had a segment ignores what it acknowledges (fault seed 140645466). Its timestamp is relayed all
+        // the same: another gateway may have acknowledged it in the receiver's name (fault seed 156326968).
         if !stale || end.distance_from(isn + other.sender.snd_una()) > 0 {
-            if tcp.has(Flags::ACK) {
-                other.follow_acknowledgment(tcp.ack, reach);
-            }
-            if let Some(ts) = tcp.options.timestamps {
-                other.relay_timestamp(ts.value);
-            }
+            other.follow_acknowledgment(tcp.ack, reach);
         }
         let mut forward = self.is_news(leg, tcp, len) || self.opens_window(leg, tcp, len);
         if !forward && (len > 0 || tcp.has(Flags::FIN)) {

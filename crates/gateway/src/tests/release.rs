@@ -639,6 +639,23 @@ fn what_a_host_has_long_had_says_nothing_of_a_leaving_flow() {
     }
 }
 
+/// Fault seed 156326968: another gateway may have acknowledged in the server's name what the client retransmits. The server
+/// then takes that, and drops what we still hold if it looks older.
+#[test]
+fn what_is_held_looks_no_older_than_a_retransmission_that_passes() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    let answer = Table::echoing(Side::Satellite, 1, 1449, 503, 502);
+    table.send(Side::Satellite, answer, &[7; 100]);
+    table.gateway.drain(table.now);
+    let retransmission = Table::echoing(Side::Lan, 1, 101, 600, 503);
+    let fate = table.fate(Side::Lan, &retransmission, &[7; 1448]);
+    assert!(matches!(fate, Disposition::Forward(_)), "{fate:?}");
+    let sent = table.wait(Duration::from_secs(5));
+    let held = sent.iter().filter(|sent| sent.to == Side::Satellite && sent.payload_len() > 0);
+    let stamps: BTreeSet<_> = held.map(|sent| sent.tcp.options.timestamps.unwrap().value).collect();
+    assert_eq!(stamps, BTreeSet::from([600]));
+}
+
 /// While bytes of the one are held, the other may send many windows past us.
 #[test]
 fn the_newest_acknowledgment_is_followed_however_much_has_passed() {
