@@ -1,5 +1,5 @@
 //! Imports run one way: core ← gateway ← scenario ← {sim, net}, sim ← lab, lab ← {papers, python}, all ← cli;
-//! sim and net do not know each other, and plot knows none of ours. Inside core, neither do `tcp` and `link`.
+//! sim and net do not know each other, and plot and mutants know none of ours. Inside core, neither do `tcp` and `link`.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::BTreeMap;
@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate, and which of ours it may use.
-const RULES: [(&str, &[&str]); 12] = [
+const RULES: [(&str, &[&str]); 13] = [
     ("bentpipe-core", &[]),
     ("bentpipe-capture", &["bentpipe-core"]),
+    ("bentpipe-mutants", &[]),
     ("bentpipe-plot", &[]),
     ("bentpipe-record", &["bentpipe-core"]),
     ("bentpipe-gateway", &["bentpipe-core"]),
