@@ -16,7 +16,7 @@ help:
 	@echo "make wheel   wheels of the Python package for Linux on x86_64 and aarch64, in out/wheels (fetches zig and maturin from PyPI)"
 	@echo "make test-wheels  make wheel, and tries both: the other machine's by qemu-user with Debian's Python for it"
 	@echo "make docs    the documentation as a site, in out/site"
-	@echo "make mutants deliberate defects in the gateway, each of which the fault tests must find (ten minutes)"
+	@echo "make mutants deliberate defects in the gateway, each of which the tests must find (minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder); rates, delays and durations of live links and gateways"

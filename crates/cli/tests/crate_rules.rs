@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 const RULES: &str = "
 core
 plot
+mutants
 capture   core
 record    core
 gateway   core
