@@ -7,11 +7,11 @@ cd "$(dirname "$0")/.."
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 echo "test: building, which takes minutes the first time"
-cargo test --workspace --lib --bins --tests --no-run
+cargo test --lib --bins --tests --no-run
 
 others() {
-    BENTPIPE_LIVE_TESTS=off nice cargo test --workspace --lib --bins --tests --no-fail-fast || return
-    nice cargo test --workspace --doc --quiet
+    BENTPIPE_LIVE_TESTS=off nice cargo test --lib --bins --tests --no-fail-fast || return
+    nice cargo test --doc --quiet
 }
 echo "test: the live tests; all others run beside them, which takes ten minutes more on two processors"
 # In a process group of their own, so that Ctrl-C ends them all.
@@ -24,7 +24,7 @@ trap 'exit 130' INT TERM
 
 live=0
 # With the same packages as above, lest features differ and all is built once more.
-cargo test --workspace --test live 2>&1 | tee "$logs/live" || live=$?
+cargo test --test live 2>&1 | tee "$logs/live" || live=$?
 if kill -0 "$others" 2>/dev/null; then echo "test: the others go on, and are printed when they end"; fi
 status=0
 wait "$others" || status=$?

@@ -131,6 +131,27 @@ fn sources(path: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| sources(&entry.unwrap().path())).collect()
 }
 
+/// Tests of a crate are one binary, as each other one would link everything once more. A file that is no module of it, and no
+/// binary of its own, would not be compiled.
+#[test]
+fn every_file_of_tests_is_compiled() {
+    for package in metadata().workspace_packages() {
+        let tests = package.manifest_path.parent().unwrap().join("tests");
+        let Ok(main) = fs::read_to_string(tests.join("main.rs")) else { continue };
+        let binaries: Vec<&str> =
+            package.targets.iter().map(|target| target.src_path.as_str()).collect();
+        for entry in fs::read_dir(&tests).unwrap() {
+            let path = entry.unwrap().path();
+            let stem = path.file_stem().unwrap().to_str().unwrap();
+            let is_source =
+                path.join("mod.rs").exists() || path.extension().is_some_and(|kind| kind == "rs");
+            let is_binary = binaries.contains(&path.to_str().unwrap());
+            let is_module = main.lines().any(|line| line == format!("mod {stem};"));
+            assert!(!is_source || is_binary || is_module, "{} is not compiled", path.display());
+        }
+    }
+}
+
 /// The command line names the simulator only where it hands it to the laboratory, or runs it itself.
 #[test]
 fn the_simulator_is_named_where_it_is_wired() {

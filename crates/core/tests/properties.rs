@@ -4,9 +4,8 @@
 //!
 //! Algorithms are put to the test by being in [`RecoveryAlgorithm::ALL`] or [`CongestionAlgorithm::ALL`].
 
-mod kept;
-mod pair;
-
+use crate::kept::kept;
+use crate::pair::{Close, End, Faults, Pace, Setup, run};
 use bentpipe_core::tcp::buffer::{Chunks, Pattern};
 use bentpipe_core::tcp::congestion::{CongestionAlgorithm, Growth, InitialWindowUse, Probing};
 use bentpipe_core::tcp::connection::{ConnectionConfig, Opening};
@@ -17,8 +16,6 @@ use bentpipe_core::tcp::rtt::RtoConfig;
 use bentpipe_core::tcp::sender::{InitialWindow, Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
-use kept::kept;
-use pair::{Close, End, Faults, Pace, Setup, run};
 use proptest::prelude::*;
 
 /// Every loss recovery algorithm.

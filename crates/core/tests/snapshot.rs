@@ -1,8 +1,7 @@
 //! A connection that is restored from its snapshot after whatever happens to it does, segment for segment,
 //! what it does otherwise.
 
-mod kept;
-
+use crate::kept::kept;
 use bentpipe_core::snapshot::{Reader, Writer};
 use bentpipe_core::tcp::congestion::{CongestionAlgorithm, Growth};
 use bentpipe_core::tcp::receiver::{AckPolicy, Receiver, ReceiverConfig};
@@ -14,7 +13,6 @@ use bentpipe_core::tcp::tcb::{
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{SeqNum, TcpHeader};
-use kept::kept;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

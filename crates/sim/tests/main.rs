@@ -29,17 +29,3 @@ mod undo;
 mod web_cache;
 mod workloads;
 mod world;
-
-/// A file that is no module of this one would not be compiled.
-#[test]
-fn every_file_is_a_module() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
-    for entry in std::fs::read_dir(folder).expect("the tests' folder") {
-        let path = entry.expect("an entry").path();
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
-        let is_source = path.is_dir() || path.extension().is_some_and(|kind| kind == "rs");
-        let is_root = ["main", "fault_testing"].contains(&stem);
-        let declared = include_str!("main.rs").lines().any(|line| line == format!("mod {stem};"));
-        assert!(!is_source || is_root || declared, "{} is no module of main.rs", path.display());
-    }
-}

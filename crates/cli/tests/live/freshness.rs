@@ -12,7 +12,7 @@ const CRATES: [&str; 7] = ["capture", "config", "core", "daemon", "gateway", "li
 
 /// What is wrong with it, if anything is, and what to do.
 pub(crate) fn stale_gateway() -> Option<String> {
-    let remedy = "cargo build --workspace";
+    let remedy = "cargo build";
     let Ok(built) = fs::metadata(GATEWAY).and_then(|it| it.modified()) else {
         return Some(format!("{GATEWAY} is not there: {remedy}"));
     };

@@ -1,0 +1,4 @@
+//! The papers' files, and what was asked of them.
+
+mod catalogue;
+mod requirements;
