@@ -7,6 +7,7 @@
 
 mod direction;
 mod distribution;
+pub mod foreign;
 mod impaired;
 mod impairment;
 mod line;
