@@ -1,5 +1,6 @@
 //! A link on real packets, in real time: its two directions between two devices, what is recorded of them, how they are changed while
-//! they run, and a test of how punctual they are on this machine.
+//! they run, and a test of how punctual they are on this machine; and the path to another host, measured so that
+//! a link can replay it.
 #![forbid(unsafe_code)]
 
 mod backlog;
@@ -13,6 +14,7 @@ pub mod link_control;
 pub mod links;
 pub mod netns_command;
 pub mod netns_pair;
+pub mod probing;
 mod record_way;
 pub mod recording;
 pub mod self_test;
