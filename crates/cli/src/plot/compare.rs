@@ -1,7 +1,8 @@
 //! Where tshark marks other segments than we do.
 
-use super::capture::{Error, Opened};
+use super::capture::Error;
 use bentpipe_capture::{Mark, Marks, tshark};
+use bentpipe_lab::captures::Opened;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! The stories of connections, as text and as JSON.
 
-use super::capture::Opened;
-use super::choice::Chosen;
 use bentpipe_capture::explain::telling;
+use bentpipe_lab::captures::{Chosen, Opened};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
