@@ -6,12 +6,14 @@
 mod backlog;
 mod bare_timer;
 pub mod between;
+pub mod changes;
 mod datagram;
 pub mod emulator;
 mod forwarding;
 pub mod lateness;
 pub mod link_control;
 pub mod links;
+pub mod live;
 pub mod netns_command;
 pub mod netns_pair;
 pub mod probing;
