@@ -25,6 +25,7 @@ mod table;
 mod testing;
 #[cfg(test)]
 mod tests;
+pub mod tshark;
 pub mod xpl;
 
 pub use analysis::{Analysis, Cause, Fact, Mark, Marks, Summary, analyse};

@@ -1,18 +1,22 @@
 //! A link on real packets, in real time: its two directions between two devices, what is recorded of them, how they are changed while
-//! they run, and a test of how punctual they are on this machine.
+//! they run, and a test of how punctual they are on this machine; and the path to another host, measured so that
+//! a link can replay it.
 #![forbid(unsafe_code)]
 
 mod backlog;
 mod bare_timer;
 pub mod between;
+pub mod changes;
 mod datagram;
 pub mod emulator;
 mod forwarding;
 pub mod lateness;
 pub mod link_control;
 pub mod links;
+pub mod live;
 pub mod netns_command;
 pub mod netns_pair;
+pub mod probing;
 mod record_way;
 pub mod recording;
 pub mod self_test;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod attempt;
+pub mod captures;
 mod cell;
 mod dispatch;
 pub mod drawing;

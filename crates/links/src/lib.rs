@@ -7,6 +7,7 @@
 
 mod direction;
 mod distribution;
+pub mod foreign;
 mod impaired;
 mod impairment;
 mod line;
@@ -18,6 +19,7 @@ mod profile;
 mod queue;
 mod random;
 mod settings;
+mod timeline;
 mod trace;
 
 pub use direction::{DIRECTION, Direction, SECTIONS, read_directions, read_mtu};
@@ -30,4 +32,5 @@ pub use medium::media;
 pub use profile::{Ground, PROFILES, Profile};
 pub use random::Seeds;
 pub use settings::{LinkSettings, SettingsError, Way};
+pub use timeline::{Timeline, timelines};
 pub use trace::{TraceError, mahimahi_rate};

@@ -4,6 +4,7 @@
 //! without a segment of data that is longer than half of the connection's smallest round trip (1 ms to 500 ms).
 
 mod limiter;
+pub mod telling;
 
 pub use limiter::Limiter;
 

@@ -1,12 +1,11 @@
 //! `bentpipe link show` and `bentpipe link set`: a running link, asked and changed from another shell.
 
 use super::Error;
-use super::given::read;
 use super::report::Report;
 use bentpipe_core::link::Count;
+use bentpipe_emulator::changes::{self, ChangeRequest, LinkChange};
 use bentpipe_emulator::link_control::{LinkClient, LinkQuestion, LinkState};
 use bentpipe_emulator::links::{self, RunningLink};
-use bentpipe_emulator::way::WayChange;
 use bentpipe_links::{LinkSettings, Way};
 use bentpipe_linux::serve::Server;
 use bentpipe_linux::steal::ProcessorTimes;
@@ -14,13 +13,6 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-
-const RATE: &[&str] = &["rate"];
-const DELAY: &[&str] = &["delay"];
-const LOSSES: &[&str] = &["loss", "gilbert-elliott", "bit-errors"];
-const IMPAIRMENTS: &[&str] = &["jitter", "reorder", "reorder-by", "duplicate", "corrupt"];
-/// Both ways, as they are set one by one.
-const WAYS: [(Way, &str); 2] = [(Way::Forward, "down"), (Way::Back, "up")];
 
 /// How an answer begins that is none.
 const FAILED: &str = "error: ";
@@ -169,55 +161,11 @@ impl Answering {
         let said: Value = serde_json::from_str(changes).map_err(|error| error.to_string())?;
         let settings =
             self.settings.as_ref().ok_or("a scenario's link is what the scenario says")?;
-        let mut settings = settings.clone();
-        let mut own = [LinkSettings::default(), LinkSettings::default()];
-        // What is said of both holds for either, whatever was said of that one before.
-        for (key, ways) in [("both", &WAYS[..]), ("down", &WAYS[..1]), ("up", &WAYS[1..])] {
-            for (way, _) in said[key].as_str().into_iter().flat_map(|_| ways) {
-                let text = said[key].as_str().unwrap_or_default();
-                let at = usize::from(*way == Way::Back);
-                for target in [&mut settings, &mut own[at]] {
-                    target
-                        .add(*way, &format!("--{key}"), text)
-                        .map_err(|error| error.to_string())?;
-                }
-            }
-        }
-        let before = self.settings.as_ref().map(|settings| settings.keys(Way::Both).join(","));
-        for ((way, name), own) in WAYS.iter().zip(&own) {
-            let all: Vec<&str> = [RATE, DELAY, LOSSES, IMPAIRMENTS].concat();
-            for key in own.keys(*way) {
-                if !all.contains(&key) {
-                    return Err(format!(
-                        "`{key}` cannot change while the link runs: {}",
-                        all.join(", ")
-                    ));
-                }
-            }
-            let traced =
-                before.as_ref().is_some_and(|keys| keys.split(',').any(|key| key == "trace"));
-            if !own.keys(*way).is_empty() && (traced || settings.keys(*way).contains(&"trace")) {
-                return Err(format!("{name} follows a trace"));
-            }
-        }
-        let link = read(&settings, self.seed).map_err(|error| error.to_string())?;
-        let mut parts = link.parts().map(Some);
-        let changes = self.ways.map(|way| {
-            let at = usize::from(way == Way::Back);
-            let keys = own[at].keys(way);
-            let any = |of: &[&str]| keys.iter().any(|key| of.contains(key));
-            let parts = parts[at].take().filter(|_| !keys.is_empty())?;
-            Some(WayChange {
-                parts,
-                rate: any(RATE),
-                delay: any(DELAY),
-                losses: any(LOSSES),
-                impairments: any(IMPAIRMENTS),
-            })
-        });
-        self.client
-            .ask(LinkQuestion::Change(Box::new(changes)))
+        let text = |key: &str| said[key].as_str();
+        let request = ChangeRequest { both: text("both"), down: text("down"), up: text("up") };
+        let LinkChange { settings, ways } = changes::read(settings, &request, self.ways, self.seed)
             .map_err(|error| error.to_string())?;
+        self.client.ask(LinkQuestion::Change(Box::new(ways))).map_err(|error| error.to_string())?;
         self.settings = Some(settings);
         tracing::info!(changes = %said, "the link was changed");
         Ok(())

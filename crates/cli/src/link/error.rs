@@ -64,9 +64,9 @@ pub(crate) enum Error {
     /// Not live.
     #[error("`medium`: {0} shares it with other links; both directions of one link can share one")]
     Medium(String),
-    /// Not live.
-    #[error("`loss-notification` is simulated only: TCP has no option for it")]
-    TellsLosses,
+    /// Not live, or a setting.
+    #[error(transparent)]
+    Live(#[from] bentpipe_emulator::live::LiveError),
     /// A setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),

@@ -2,14 +2,11 @@
 
 use super::{Error, Options};
 use crate::sim;
-use bentpipe_core::time::Duration;
+use bentpipe_emulator::live::{self, HORIZON};
 use bentpipe_lab::Source;
 use bentpipe_links::{LinkSettings, LiveLink, Way};
 use bentpipe_scenario::{Change, LinkIndex};
 use std::path::Path;
-
-/// Random outages are drawn for so long, and a scenario's link has so much time at least.
-const HORIZON: Duration = Duration::from_secs(3600);
 
 impl Options {
     /// The settings, in the words of a scenario.
@@ -51,7 +48,7 @@ impl Options {
             Some(_) if !settings.is_empty() => Err(Error::Both),
             Some(path) => self.of_scenario(path),
             None if settings.is_empty() => Err(Error::NoLink),
-            None => read(&settings, self.seed.unwrap_or(1)),
+            None => Ok(live::read(&settings, self.seed.unwrap_or(1))?),
         }
     }
 
@@ -79,23 +76,7 @@ impl Options {
             return Err(Error::Medium(format!("link {} of {name}", names[index])));
         }
         let link = scenario.live_link(LinkIndex(index), 0);
-        live(link)
+        live::check(&link)?;
+        Ok(link)
     }
-}
-
-/// The link that `settings` describe; traces are found beside whoever calls.
-pub(super) fn read(settings: &LinkSettings, seed: u64) -> Result<LiveLink, Error> {
-    let here = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
-    let link = settings.read(&here, seed, HORIZON)?;
-    live(link)
-}
-
-/// `link`, unless it is to do what a live link cannot.
-fn live(link: LiveLink) -> Result<LiveLink, Error> {
-    for direction in &link.directions {
-        if direction.impairments.tells_losses {
-            return Err(Error::TellsLosses);
-        }
-    }
-    Ok(link)
 }

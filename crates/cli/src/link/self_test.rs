@@ -5,8 +5,8 @@ use super::{Arguments, Error, Ways};
 use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_emulator::self_test;
 use bentpipe_emulator::way::LinkParts;
+use bentpipe_emulator::{live, self_test};
 use bentpipe_links::Way;
 use bentpipe_linux::steal::ProcessorTimes;
 use serde_json::json;
@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let link = match options.settings()? {
         mut settings if settings.is_empty() && options.scenario.is_none() => {
             settings.add(Way::Both, "--self-test", "rate=20Mbit/s,delay=20ms")?;
-            super::given::read(&settings, 1)?
+            live::read(&settings, 1)?
         }
         _ => options.link()?,
     };

@@ -1,8 +1,7 @@
 //! The connections of captures, as a table or as JSON.
 
-use super::capture::Opened;
-use super::choice::Chosen;
 use bentpipe_capture::{Direction, Flags, analyse};
+use bentpipe_lab::captures::{Chosen, Opened};
 use serde::Serialize;
 use std::io::{self, Write};
 

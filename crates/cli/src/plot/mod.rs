@@ -1,21 +1,16 @@
 //! `bentpipe plot`: figures of results, and graphs of what captures hold.
 
 mod capture;
-mod choice;
 mod compare;
 mod explain;
-mod figure;
-mod graphs;
 mod list;
-mod page;
 mod results;
-mod series;
 
-pub(crate) use capture::Error as PlotError;
-pub(crate) use graphs::page as page_of_run;
+pub(crate) use bentpipe_lab::captures::CaptureError as PlotError;
 pub(crate) use results::complain;
 
-use std::path::PathBuf;
+use bentpipe_lab::captures;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Draw the figures of results anew, or the time-sequence graphs of captures
@@ -77,4 +72,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             None => Ok(capture::run(paths, capture, *json)?),
         },
     }
+}
+
+/// The page of a run's captures, which are in `run`; nothing if they are too many for a page.
+pub(crate) fn page_of_run(run: &Path) -> Result<Option<String>, Box<PlotError>> {
+    captures::page_of_run(run, &warn)
+}
+
+/// Says what a capture lacks.
+fn warn(text: &str) {
+    eprintln!("bentpipe: {text}");
 }

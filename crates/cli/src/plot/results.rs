@@ -1,8 +1,9 @@
 //! The figures of results that are there, drawn anew from their tables.
 
-use super::graphs;
+use super::warn;
 use crate::sim;
 use bentpipe_lab::Source;
+use bentpipe_lab::captures::{self, CaptureError};
 use bentpipe_lab::drawing::{self, DrawError, Drawn};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -23,7 +24,7 @@ pub(crate) enum Error {
     Figure(#[from] DrawError),
     /// The graph of a run's packets.
     #[error(transparent)]
-    Graph(#[from] Box<super::capture::Error>),
+    Graph(#[from] Box<CaptureError>),
     /// Standard output.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -44,7 +45,7 @@ pub(super) fn run(
     let experiment = source.experiment(&[]).map_err(sim::Error::from)?;
     drawing::check(&experiment)?;
     // The page of results links them.
-    let graphs = graphs::write(folder)?;
+    let graphs = captures::write_graphs(folder, &warn)?;
     let drawn = drawing::draw(folder, &experiment);
     let mut out = io::stdout().lock();
     if as_json {

@@ -2,10 +2,11 @@
 
 use super::Error;
 use super::shell::within;
-use bentpipe_core::link::Varying;
-use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::time::Duration;
 use bentpipe_core::units::parse_duration;
-use bentpipe_scenario::orbit::{Constellation, Crosslinks, ElementSets, Pass, Position, Timing};
+use bentpipe_scenario::orbit::{
+    Constellation, Crosslinks, ElementSets, Pass, PassChange, Position, Timing,
+};
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
@@ -100,23 +101,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for each moment at which the delay changes, or nothing passes any more, or something does again.
+/// A line for each change.
 fn write(out: &mut impl Write, pass: &Pass) -> std::io::Result<()> {
-    let changes = match &pass.delay {
-        Varying::Constant(_) => vec![Duration::ZERO],
-        Varying::Scheduled(delay) => delay.steps().iter().map(|(at, _)| *at).collect(),
-    };
-    let edges = pass.outages.iter().flat_map(|(from, length)| [*from, *from + *length]);
-    let mut moments: Vec<Duration> = changes.into_iter().chain(edges).collect();
-    moments.sort();
-    moments.dedup();
     writeln!(out, "time_s,delay_ms,loss")?;
-    for at in moments {
-        let delay = pass.delay.at(Instant::ZERO + at);
-        let out_now =
-            pass.outages.iter().any(|(from, length)| (*from..*from + *length).contains(&at));
+    for PassChange { at, delay, is_out } in pass.changes() {
         let (at, delay) = (at.as_secs_f64(), delay.as_secs_f64() * 1e3);
-        writeln!(out, "{at},{delay:.6},{}", u8::from(out_now))?;
+        writeln!(out, "{at},{delay:.6},{}", u8::from(is_out))?;
     }
     Ok(())
 }

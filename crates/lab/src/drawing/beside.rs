@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Time and value, in the quantity's base unit.
-pub type Samples = Vec<(f64, f64)>;
+pub(crate) type Samples = Vec<(f64, f64)>;
 
 /// The series of run `run` of point `point` in a folder of results, by element and quantity; none if nothing was recorded.
 ///
 /// # Errors
 /// [`DrawError::Read`] if the table cannot be read.
-pub fn recorded(
+pub(crate) fn recorded(
     folder: &Path,
     point: u64,
     run: u64,

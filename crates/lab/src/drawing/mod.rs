@@ -13,7 +13,7 @@ mod plan;
 mod sensible;
 mod table;
 
-pub use beside::{Samples, recorded};
+pub(crate) use beside::{Samples, recorded};
 pub use columns::QUANTITIES;
 
 use crate::table_file::{write_bytes, write_text};
@@ -166,7 +166,7 @@ fn write(
 }
 
 /// Removes the graphs of captures that were drawn before: they are not those of other runs. What cannot be removed stays.
-pub fn clear_graphs(folder: &Path) {
+pub(crate) fn clear_graphs(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder.join("graphs")) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -11,7 +11,7 @@ mod walker;
 
 pub use constellation::{Constellation, Crosslinks, ElementSets, ElementSetsError, element_sets};
 pub use geo::Geo;
-pub use pass::{Pass, Timing, Way};
+pub use pass::{Pass, PassChange, Timing, Way};
 pub use walker::{Choice, Walker};
 
 use bentpipe_config::Problem;

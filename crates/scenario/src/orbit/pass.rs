@@ -2,7 +2,7 @@
 
 use super::delay_of;
 use bentpipe_core::link::{After, Schedule, Varying};
-use bentpipe_core::time::Duration;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_links::merge_spans;
 
 /// When a way through the sky is looked at, and what a change of it costs.
@@ -27,6 +27,37 @@ pub struct Pass {
     pub outages: Vec<(Duration, Duration)>,
     /// When which way begins; `None`: there is none.
     pub ways: Vec<(Duration, Option<Way>)>,
+}
+
+/// What holds from a moment of a pass on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassChange {
+    /// Since the pass began.
+    pub at: Duration,
+    /// One way.
+    pub delay: Duration,
+    /// Whether nothing passes.
+    pub is_out: bool,
+}
+
+impl Pass {
+    /// The moments at which the delay changes, or nothing passes any more, or something does again.
+    pub fn changes(&self) -> impl Iterator<Item = PassChange> + '_ {
+        let delays = match &self.delay {
+            Varying::Constant(_) => vec![Duration::ZERO],
+            Varying::Scheduled(delay) => delay.steps().iter().map(|(at, _)| *at).collect(),
+        };
+        let edges = self.outages.iter().flat_map(|(from, length)| [*from, *from + *length]);
+        let mut moments: Vec<Duration> = delays.into_iter().chain(edges).collect();
+        moments.sort();
+        moments.dedup();
+        moments.into_iter().map(|at| {
+            let delay = self.delay.at(Instant::ZERO + at);
+            let is_out =
+                self.outages.iter().any(|(from, length)| (*from..*from + *length).contains(&at));
+            PassChange { at, delay, is_out }
+        })
+    }
 }
 
 /// The satellites, and stations on the ground between them, that a packet passes: by their numbers.

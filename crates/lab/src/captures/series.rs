@@ -1,9 +1,8 @@
 //! What the simulator has recorded beside a capture: `results/NAME/packets/point-P-run-R/HOST.pcapng` is of a run whose windows and
 //! queues over time are in `results/NAME/series.csv`.
 
-use super::capture::Error;
+use crate::drawing::{self, DrawError, Samples};
 use bentpipe_capture::{Capture, Connection, Quantity, Recorded, Segment};
-use bentpipe_lab::drawing::{self, Samples};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -22,7 +21,7 @@ pub(super) struct Run {
 }
 
 /// Of the capture at `path`; nothing if it is of no run.
-pub(super) fn of_run(path: &Path) -> Result<Run, Error> {
+pub(super) fn of_run(path: &Path) -> Result<Run, DrawError> {
     let Some((folder, point, run)) = place(path) else { return Ok(Run::default()) };
     let mut beside = path.parent().and_then(|run| fs::read_dir(run).ok()).into_iter().flatten();
     Ok(Run {

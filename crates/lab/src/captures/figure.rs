@@ -23,7 +23,7 @@ const HEIGHTS: [f64; 4] = [380.0, 120.0, 120.0, 120.0];
 /// A heading's line.
 const LINE: f64 = 20.0;
 /// More columns than this are too narrow.
-pub(super) const COLUMNS_MAX: usize = 4;
+pub const COLUMNS_MAX: usize = 4;
 
 const DATA: Color = Color(0x24, 0x29, 0x2f);
 const ACKNOWLEDGED: Color = Color(0x00, 0x9e, 0x73);

@@ -1,60 +1,78 @@
 //! Pages of a folder's captures: `graphs/point-P-run-R.html` has all hosts' connections of that run, with what was recorded beside them.
 
-use super::capture::{self, Error};
-use super::series;
+use super::{CaptureError, Warn, choice, opened, page, series};
+use crate::drawing::clear_graphs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Of so many runs at most: who records more looks at few of them.
 const RUNS: usize = 20;
 
-/// Writes them; says where they are. A run with too many packets for a page has none, and is told.
-pub(super) fn write(folder: &Path) -> Result<Vec<PathBuf>, Box<Error>> {
+/// Writes them; says where they are. Of a run with too many packets for a page, which has none, `warn` hears.
+///
+/// # Errors
+/// [`CaptureError`] of the first capture that cannot be read, or page that cannot be written.
+pub fn write(folder: &Path, warn: Warn<'_>) -> Result<Vec<PathBuf>, Box<CaptureError>> {
     let into = folder.join("graphs");
-    bentpipe_lab::drawing::clear_graphs(folder);
+    clear_graphs(folder);
     let mut written = Vec::new();
     let runs = entries(&folder.join("packets"));
     if runs.len() > RUNS {
-        eprintln!("bentpipe: graphs are drawn of the first {RUNS} of {} captured runs", runs.len());
+        warn(&format!("graphs are drawn of the first {RUNS} of {} captured runs", runs.len()));
     }
     for run in runs.into_iter().take(RUNS) {
         let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let page = match page_of(&run) {
+        let page = match page_of(&run, warn) {
             Ok(Some(page)) => page,
             Ok(None) => continue,
-            Err(Error::Choice(why)) => {
-                eprintln!("bentpipe: no graph of {name}: {why}");
+            Err(CaptureError::Choice(why)) => {
+                warn(&format!("no graph of {name}: {why}"));
                 continue;
             }
             Err(error) => return Err(Box::new(error)),
         };
         let path = into.join(format!("{name}.html"));
         let done = fs::create_dir_all(&into).and_then(|()| fs::write(&path, page));
-        done.map_err(|why| Box::new(Error::Write { path: path.display().to_string(), why }))?;
+        done.map_err(|why| {
+            Box::new(CaptureError::Write { path: path.display().to_string(), why })
+        })?;
         written.push(path);
     }
     Ok(written)
 }
 
-/// The page of one run's captures, which are in `run`; nothing if they are too many for a page.
-pub(crate) fn page(run: &Path) -> Result<Option<String>, Box<Error>> {
-    match page_of(run) {
+/// The page of one run's captures, which are in the folder `run`; nothing if they are too many for a page.
+///
+/// # Errors
+/// [`CaptureError`] of the first that cannot be read.
+pub fn page_of_run(run: &Path, warn: Warn<'_>) -> Result<Option<String>, Box<CaptureError>> {
+    match page_of(run, warn) {
         Ok(page) => Ok(page),
-        Err(Error::Choice(_)) => Ok(None),
+        Err(CaptureError::Choice(_)) => Ok(None),
         Err(error) => Err(Box::new(error)),
     }
 }
 
 /// Where a page has no room for what gateways saw, it has what the hosts did.
-fn page_of(run: &Path) -> Result<Option<String>, Error> {
+fn page_of(run: &Path, warn: Warn<'_>) -> Result<Option<String>, CaptureError> {
     let captures = captures(run);
     let hosts = || captures.iter().filter(|path| !series::of_gateway(path)).cloned();
-    match capture::page_of(&captures) {
-        Err(Error::Choice(_)) if hosts().count() < captures.len() => {
-            capture::page_of(&hosts().collect::<Vec<_>>())
+    match page_of_all(&captures, warn) {
+        Err(CaptureError::Choice(_)) if hosts().count() < captures.len() => {
+            page_of_all(&hosts().collect::<Vec<_>>(), warn)
         }
         page => page,
     }
+}
+
+/// The page of all connections of these captures; `None` if there is no TCP in them.
+fn page_of_all(paths: &[PathBuf], warn: Warn<'_>) -> Result<Option<String>, CaptureError> {
+    let files = opened::open_any(paths, warn)?;
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let chosen = choice::choose(&files, &[], None)?;
+    Ok(Some(page::page(&files, &chosen, page::PageView::default())?))
 }
 
 /// The captures of packets; recordings if there are none.
