@@ -1,9 +1,9 @@
 //! A run on a testbed of its own, which is gone afterwards.
 
 use super::jobs::Job;
-use super::machine::Processors;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_lab::RunRecord;
+use bentpipe_linux::processor_times::ProcessorTimes;
 use bentpipe_papers::live::{Conditions, bottleneck, otherwise};
 use bentpipe_testbed::flows::{Browser, PlayError};
 use bentpipe_testbed::network::{self, Network, NetworkError, Request, Stacks};
@@ -54,11 +54,12 @@ pub(super) fn run(job: &Job<'_>, worker: usize, stop: &AtomicBool) -> Result<Mad
     };
     let mut bed = Bed { network: Some(network), name };
     let Some(network) = &mut bed.network else { return Err(PlayError::Cancelled) };
-    let before = Processors::now();
+    let before = ProcessorTimes::now();
     let mut go_on = |_| !stop.load(Ordering::Relaxed);
     let made = play::run(network, job.live, job.run, job.record, &mut go_on)?;
     let record = RunRecord::new(&made.outcome);
-    let busy = Processors::now().busy_since(before);
+    let now = ProcessorTimes::now();
+    let busy = now.zip(before).map_or(0.0, |(now, before)| now.busy_since(before));
     // It opens connections ahead of their use.
     let chromium = job.live.browser == Some(Browser::Chromium);
     let simulated = job.simulated.runs.get(job.run as usize).or(job.simulated.runs.first());

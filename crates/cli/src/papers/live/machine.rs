@@ -1,4 +1,4 @@
-//! The machine on which something is measured, and how busy it is.
+//! The machine on which something is measured.
 
 use bentpipe_papers::live::Machine;
 use std::fs;
@@ -26,47 +26,9 @@ pub(super) fn this(commit: Option<String>, side_by_side: usize) -> Machine {
     }
 }
 
-/// The processors' time so far, as the kernel counts it (proc_stat(5)).
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Processors {
-    idle: u64,
-    all: u64,
-}
-
-impl Processors {
-    /// Now.
-    pub(super) fn now() -> Processors {
-        Processors::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
-    }
-
-    fn parse(text: &str) -> Processors {
-        let line = text.lines().next().and_then(|line| line.strip_prefix("cpu ")).unwrap_or("");
-        // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user already.
-        let ticks: Vec<u64> =
-            line.split_whitespace().take(8).map_while(|ticks| ticks.parse().ok()).collect();
-        Processors { idle: ticks.iter().skip(3).take(2).sum(), all: ticks.iter().sum() }
-    }
-
-    /// The share of their time that was in use since `earlier`, by whomever.
-    pub(super) fn busy_since(self, earlier: Processors) -> f64 {
-        let all = self.all.saturating_sub(earlier.all);
-        let idle = self.idle.saturating_sub(earlier.idle);
-        if all == 0 { 0.0 } else { 1.0 - idle as f64 / all as f64 }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_neither_idle_nor_waits_for_disks_is_in_use() {
-        let before = Processors::parse("cpu  10 0 10 80 0 0 0 0 5 0\ncpu0 1 1\n");
-        let after = Processors::parse("cpu  40 0 20 120 10 0 10 0 5 0\n");
-        assert_eq!(after.busy_since(before), 0.5);
-        assert_eq!(before.busy_since(before), 0.0);
-        assert_eq!(Processors::parse("").all, 0);
-    }
 
     #[test]
     fn this_machine_has_a_kernel_and_a_processor() {
