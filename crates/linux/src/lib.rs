@@ -11,6 +11,7 @@ pub mod interface;
 pub mod internet_checksum;
 pub mod join;
 pub mod kernel_version;
+pub mod machine;
 pub mod netns;
 pub mod older;
 pub mod output;
