@@ -9,3 +9,4 @@ pub mod network;
 mod outcome;
 pub mod plan;
 pub mod play;
+pub mod told;

@@ -8,7 +8,6 @@ mod load;
 mod machine;
 mod progress;
 mod table;
-mod told;
 
 use super::{Arguments, Error, INTERRUPTED, commit};
 use bentpipe_papers::catalogue::{Catalogue, Figure, Live};
@@ -18,6 +17,7 @@ use bentpipe_papers::verdict::live_claims;
 use bentpipe_testbed::flows::Browser;
 use bentpipe_testbed::network::Stacks;
 use bentpipe_testbed::plan::{self, LivePoint};
+use bentpipe_testbed::told;
 use jobs::{All, Job};
 use kept::Results;
 use load::Load;
