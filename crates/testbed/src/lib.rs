@@ -2,6 +2,7 @@
 //! what is measured of all that.
 #![forbid(unsafe_code)]
 
+pub mod ephemeral;
 pub mod five_hosts;
 pub mod flows;
 mod gateway_files;

@@ -1,17 +1,21 @@
 //! Runs that wait for their turn: as many side by side as the machine carries, each on a testbed of its own, the longest
 //! first, so that the last ones end at about the same time.
 
-use super::bed::{self, Made};
 use super::kept::Results;
 use super::load::{self, Load};
 use super::progress::Progress;
+use bentpipe_core::time::Instant;
 use bentpipe_lab::RunRecord;
-use bentpipe_papers::live::Conditions;
+use bentpipe_papers::live::{Conditions, bottleneck, otherwise};
 use bentpipe_papers::run::PointRuns;
 use bentpipe_scenario::Experiment;
-use bentpipe_testbed::flows::PlayError;
+use bentpipe_testbed::ephemeral::{self, EphemeralRun};
+use bentpipe_testbed::flows::{Browser, PlayError};
+use bentpipe_testbed::network::{NetworkError, Request, Stacks};
 use bentpipe_testbed::plan::LivePoint;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -145,7 +149,7 @@ fn one(
     let mut best: Option<(RunRecord, Conditions)> = None;
     let mut refused = None;
     for _ in 0..TRIES {
-        let (record, conditions) = match bed::run(job, worker, stop)? {
+        let (record, conditions) = match tried(job, worker, stop)? {
             Made::Run(record, conditions) => (record, conditions),
             Made::Refused(why) => {
                 refused = Some(why);
@@ -165,6 +169,51 @@ fn one(
     };
     let saved = results.save(&job.live.canonical(), job.run, &record, &conditions);
     saved.map_err(|error| PlayError::Flow(format!("cannot write its results: {error}")))
+}
+
+/// What has come of a try.
+enum Made {
+    /// What it has given, and how punctual links were.
+    Run(RunRecord, Conditions),
+    /// A gateway has not split what it was to: it is a run of another path. Why, with what the gateways have said.
+    Refused(String),
+}
+
+/// Makes it once.
+fn tried(job: &Job<'_>, worker: usize, stop: &AtomicBool) -> Result<Made, PlayError> {
+    let name = format!("papers-{}-{worker}", process::id());
+    let binary = std::env::current_exe().map_err(NetworkError::Io)?;
+    let request = Request {
+        name: &name,
+        file: job.name,
+        experiment: job.experiment,
+        stacks: Stacks::AsAsked,
+        binary: &binary,
+        realtime: true,
+    };
+    let made = ephemeral::run(&request, job.live, job.run, job.record, stop)?;
+    let EphemeralRun { run, capture, said, .. } = &made;
+    let record = RunRecord::new(&run.outcome);
+    // It opens connections ahead of their use.
+    let chromium = job.live.browser == Some(Browser::Chromium);
+    let simulated = job.simulated.runs.get(job.run as usize).or(job.simulated.runs.first());
+    if let Some(why) = simulated.and_then(|one| otherwise(one, &record, chromium)) {
+        return Ok(Made::Refused(why + said));
+    }
+    let packets = match job.record.zip(capture.as_ref()) {
+        None => BTreeMap::new(),
+        Some((link, capture)) => packets(job, link, capture).map_err(PlayError::Flow)?,
+    };
+    let (late, late_p99_ms, busy) = (run.late, run.late_p99_ms, run.busy);
+    Ok(Made::Run(record, Conditions { late, late_p99_ms, busy, packets }))
+}
+
+/// What is read off the packets of a link.
+fn packets(job: &Job<'_>, link: usize, capture: &Path) -> Result<BTreeMap<String, f64>, String> {
+    let link = &job.live.point.scenario.links[link];
+    let second = Instant::from_millis(1000);
+    let rate = link.forward.rate.as_ref().map(|rate| rate.bytes_between(Instant::ZERO, second));
+    bottleneck::numbers(capture, rate.ok_or_else(|| format!("link {} has no rate", link.name))?)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

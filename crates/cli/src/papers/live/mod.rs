@@ -1,7 +1,6 @@
 //! `bentpipe papers --live`: the points of figures that real hosts can run, on Linux's own TCP, beside what the
 //! simulator gives of the same files.
 
-mod bed;
 mod jobs;
 mod kept;
 mod load;
