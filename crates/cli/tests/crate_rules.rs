@@ -24,7 +24,7 @@ emulator  core capture linux links
 daemon    core gateway capture record linux config
 testbed   core gateway linux config links scenario results emulator
 lab       core gateway capture record plot config scenario results
-papers    core capture plot scenario lab
+papers    core capture plot scenario results lab
 python    core capture config scenario lab sim
 cli       core gateway capture plot config links scenario results sim linux emulator daemon testbed lab papers
 ";

@@ -9,14 +9,18 @@ pub struct KernelVersion(pub u32, pub u32);
 impl KernelVersion {
     /// Of the running kernel; of one that does not tell, later than any.
     pub fn running() -> KernelVersion {
-        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        KernelVersion::parse(&release).unwrap_or(KernelVersion(u32::MAX, 0))
+        KernelVersion::parse(&release()).unwrap_or(KernelVersion(u32::MAX, 0))
     }
 
     fn parse(release: &str) -> Option<KernelVersion> {
         let mut numbers = release.trim().split(|c: char| !c.is_ascii_digit());
         Some(KernelVersion(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
     }
+}
+
+/// The running kernel's release, as it writes it; empty if it does not tell.
+pub(crate) fn release() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default()
 }
 
 #[cfg(test)]

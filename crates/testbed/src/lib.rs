@@ -2,6 +2,7 @@
 //! what is measured of all that.
 #![forbid(unsafe_code)]
 
+pub mod ephemeral;
 pub mod five_hosts;
 pub mod flows;
 mod gateway_files;
@@ -9,3 +10,4 @@ pub mod network;
 mod outcome;
 pub mod plan;
 pub mod play;
+pub mod told;

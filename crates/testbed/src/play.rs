@@ -5,6 +5,7 @@ use crate::network::{LinkReport, Network, NetworkError};
 use crate::outcome::{self, Measured};
 use crate::plan::LivePoint;
 use bentpipe_linux::netns::Namespace;
+use bentpipe_linux::processor_times::ProcessorTimes;
 use bentpipe_results::Outcome;
 use serde_json::Value;
 use std::net::Ipv4Addr;
@@ -21,6 +22,8 @@ pub struct Run {
     pub late: f64,
     /// What 99 % of its packets were not later than, in milliseconds.
     pub late_p99_ms: f64,
+    /// The share of the processors' time that was in use, by any process; 0 without `/proc/stat`.
+    pub busy: f64,
 }
 
 /// Makes run `run` of a point, with links as new and gateways started anew. The packets of the link `record` are
@@ -38,6 +41,7 @@ pub fn run(
     if !go_on(0.0) {
         return Err(PlayError::Cancelled);
     }
+    let begin = ProcessorTimes::now();
     network.settle(SETTLE)?;
     network.set_hosts(&live.stack)?;
     for (node, text) in &live.gateways {
@@ -66,7 +70,9 @@ pub fn run(
     let (late, late_p99_ms) = (most(|link| link.late), most(|link| link.late_p99_ms));
     let measured = Measured { played, links, gateways };
     let outcome = outcome::outcome(scenario, u64::from(run), &measured);
-    Ok(Run { outcome, late, late_p99_ms })
+    let now = ProcessorTimes::now();
+    let busy = now.zip(begin).map_or(0.0, |(now, begin)| now.busy_since(begin));
+    Ok(Run { outcome, late, late_p99_ms, busy })
 }
 
 /// What a run asks of the testbed.

@@ -7,8 +7,8 @@ use bentpipe_emulator::changes::{self, ChangeRequest, LinkChange};
 use bentpipe_emulator::link_control::{LinkClient, LinkQuestion, LinkState};
 use bentpipe_emulator::links::{self, RunningLink};
 use bentpipe_links::{LinkSettings, Way};
+use bentpipe_linux::processor_times::ProcessorTimes;
 use bentpipe_linux::serve::Server;
-use bentpipe_linux::steal::ProcessorTimes;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -123,7 +123,7 @@ impl Answering {
 
     fn shown(&self, state: &LinkState, as_json: bool) -> io::Result<String> {
         let now = ProcessorTimes::now();
-        let steal = now.zip(self.before).map(|(now, before)| now.since(before));
+        let steal = now.zip(self.before).map(|(now, before)| now.stolen_since(before));
         let report = Report { summary: &state.summary, names: &self.directions, steal };
         let uptime = state.uptime.as_secs_f64();
         if as_json {

@@ -15,10 +15,10 @@ use bentpipe_emulator::links;
 use bentpipe_emulator::netns_command::{Nat, NetnsCommand};
 use bentpipe_emulator::way::LinkParts;
 use bentpipe_links::{LiveLink, Way};
+use bentpipe_linux::processor_times::ProcessorTimes;
 use bentpipe_linux::real_time;
 use bentpipe_linux::serve::Server;
 use bentpipe_linux::signals::{Signal, Signals};
-use bentpipe_linux::steal::ProcessorTimes;
 pub(crate) use error::Error;
 use report::Report;
 use std::io::{self, Write};
@@ -327,7 +327,7 @@ impl Arguments {
         out: &mut dyn Write,
     ) -> io::Result<bool> {
         let now = ProcessorTimes::now();
-        let steal = now.zip(before).map(|(now, before)| now.since(before));
+        let steal = now.zip(before).map(|(now, before)| now.stolen_since(before));
         let summary = &emulator.summary();
         let report = Report { summary, names, steal };
         report.print(self.json, out)?;

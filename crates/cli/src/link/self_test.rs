@@ -8,7 +8,7 @@ use bentpipe_core::units::Rate;
 use bentpipe_emulator::way::LinkParts;
 use bentpipe_emulator::{live, self_test};
 use bentpipe_links::Way;
-use bentpipe_linux::steal::ProcessorTimes;
+use bentpipe_linux::processor_times::ProcessorTimes;
 use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let filled = [Some(asked[0]), Some(asked[1]).filter(|_| both)];
     let before = ProcessorTimes::now();
     let found = self_test::run(parts, filled, SPAN, arguments.realtime)?;
-    let steal = ProcessorTimes::now().zip(before).map(|(now, before)| now.since(before));
+    let steal = ProcessorTimes::now().zip(before).map(|(now, before)| now.stolen_since(before));
     let names = ["down".to_owned(), "up".to_owned()];
     let report = Report { summary: &found.summary, names: &names, steal };
     let warning = report.warning();

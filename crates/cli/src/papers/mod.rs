@@ -7,11 +7,10 @@ mod progress;
 
 use crate::plot::{PlotError, page_of_run};
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, Paper};
-use bentpipe_papers::live::Beside;
+use bentpipe_papers::live::{Beside, LiveError};
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::judge;
-use bentpipe_testbed::plan::PlanError;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::fs;
@@ -97,9 +96,9 @@ pub(crate) enum Error {
     /// Nothing of it can be run on real hosts.
     #[error("nothing of {0} is run on real hosts (`bentpipe papers --live` lists what is)")]
     NotLive(String),
-    /// Laying its scenarios out.
+    /// Running it on real hosts.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    Live(#[from] LiveError),
     /// There is no such figure.
     #[error("there is no paper or figure {0} (`bentpipe papers` lists them)")]
     Unknown(String),
@@ -142,7 +141,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if arguments.live {
         let figures: Vec<&Figure> = chosen.into_iter().map(|(_, figure)| figure).collect();
         return match live::run(&catalogue, &figures, arguments, &options) {
-            Err(Error::Run(RunError::Stopped)) => Ok(ExitCode::from(INTERRUPTED)),
+            Err(Error::Live(LiveError::Run(RunError::Stopped))) => Ok(ExitCode::from(INTERRUPTED)),
+
             other => other,
         };
     }

@@ -30,7 +30,7 @@ impl Connections {
 
 /// In what the gateways of a live run differ from those of a simulated one, in a sentence; None if in nothing.
 /// `more`: programs may open more connections than the simulator's do.
-pub fn otherwise(simulated: &RunRecord, live: &RunRecord, more: bool) -> Option<String> {
+pub(super) fn otherwise(simulated: &RunRecord, live: &RunRecord, more: bool) -> Option<String> {
     let names = simulated.rows(Table::Gateways).iter().filter_map(|row| row.first());
     names.map(bentpipe_lab::Cell::text).find_map(|name| {
         let wanted = Connections::of(simulated, &name)?;

@@ -1,6 +1,6 @@
 //! How far live runs are: a bar on a terminal, a line now and then elsewhere.
 
-use super::load::Load;
+use bentpipe_papers::live::{LiveEvent, Load};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
@@ -37,8 +37,16 @@ impl Progress {
         Progress { quiet, bar, state: Mutex::new(state) }
     }
 
+    /// Shows it. So many runs are side by side at most.
+    pub(super) fn heed(&self, event: LiveEvent<'_>, side_by_side: usize) {
+        match event {
+            LiveEvent::Begin { runs, room } => self.begin(runs, side_by_side, room),
+            LiveEvent::End(run) => self.done(run),
+        }
+    }
+
     /// Runs are to be made, the longest first, so many side by side at most, on so many processors.
-    pub(super) fn begin(&self, runs: &[Load], side_by_side: usize, room: f64) {
+    fn begin(&self, runs: &[Load], side_by_side: usize, room: f64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.left = runs.to_vec();
         state.side_by_side = side_by_side;
@@ -59,7 +67,7 @@ impl Progress {
     }
 
     /// One like this has ended.
-    pub(super) fn done(&self, run: Load) {
+    fn done(&self, run: Load) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.done += 1;
         if let Some(at) = state.left.iter().position(|left| left.seconds == run.seconds) {

@@ -1,19 +1,8 @@
 //! What was simulated beside what was measured, for a terminal and for programs.
 
-use bentpipe_papers::live::Beside;
-use bentpipe_papers::verdict::Judged;
+use bentpipe_papers::live::{Beside, Measured};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-
-/// A figure of which points were run on real hosts.
-pub(super) struct Measured {
-    /// Its id.
-    pub(super) figure: String,
-    /// Its experiments.
-    pub(super) beside: Vec<Beside>,
-    /// The claims that they decide; none if not all of it was measured.
-    pub(super) claims: Vec<Judged>,
-}
 
 /// As text.
 pub(super) fn write(measured: &[Measured], out: &mut impl Write) -> io::Result<()> {

@@ -1,21 +1,24 @@
 //! Runs that were made, on disk, so that a second call goes on where the first one was stopped.
 
+use super::Conditions;
 use bentpipe_lab::{Key, RunRecord, Store};
-use bentpipe_papers::live::Conditions;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A folder of them.
-pub(super) struct Results {
+pub struct StoredRuns {
     store: Store,
     kernel: String,
 }
 
-impl Results {
+impl StoredRuns {
     /// In `folder`, of runs on the kernel of this name.
-    pub(super) fn open(folder: &Path, kernel: &str) -> io::Result<Results> {
-        Ok(Results { store: Store::open(folder)?, kernel: kernel.to_owned() })
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open(folder: &Path, kernel: &str) -> io::Result<StoredRuns> {
+        Ok(StoredRuns { store: Store::open(folder)?, kernel: kernel.to_owned() })
     }
 
     /// Of run `run` of the point with this canonical text, if it was made.

@@ -2,9 +2,9 @@
 //! waits for a processor is another host than the simulated one. Long runs wait most of their time for packets, and many fit.
 //! Short ones are hardly more than their testbeds' setting up and taking down.
 
+use super::Programs;
+use crate::run::PointRuns;
 use bentpipe_lab::tables::Table;
-use bentpipe_papers::run::PointRuns;
-use bentpipe_testbed::flows::Browser;
 
 /// Of each processor so much may be in use. With 16 runs of transfers of 100 KB at a time all of two processors were, and
 /// throughputs differed by up to 65 % from what three at a time gave.
@@ -22,11 +22,11 @@ const SET_UP_TIME: f64 = 0.9;
 
 /// Of a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Load {
+pub struct Load {
     /// How long it takes, in seconds.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// How many processors it takes meanwhile.
-    pub(super) processors: f64,
+    pub processors: f64,
 }
 
 impl Load {
@@ -38,11 +38,11 @@ impl Load {
     }
 
     /// As the simulator says; without its word the run lasts for `longest` seconds.
-    pub(super) fn of(point: &PointRuns, browser: Option<Browser>, longest: f64) -> Load {
+    pub(super) fn of(point: &PointRuns, programs: Option<Programs>, longest: f64) -> Load {
         let mean = |table, column| point.mean_sum(table, column).ok();
         let seconds = mean(Table::Runs, "end_s").unwrap_or(longest);
         let packets = mean(Table::Links, "delivered_packets").unwrap_or(0.0);
-        Load::new(seconds, packets, browser == Some(Browser::Chromium))
+        Load::new(seconds, packets, programs == Some(Programs::Chromium))
     }
 }
 

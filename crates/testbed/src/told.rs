@@ -1,11 +1,11 @@
 //! How the kernel is told what a scenario says of its hosts' TCP, for readers of the results.
 
-use bentpipe_testbed::network::{HostTcp, SocketTcp};
-use bentpipe_testbed::plan::LivePoint;
+use crate::network::{HostTcp, SocketTcp};
+use crate::plan::LivePoint;
 use std::collections::BTreeMap;
 
-/// A line for each of the settings of a scenario's hosts, in the order of its points.
-pub(super) fn lines(scenario: &str, points: &[LivePoint]) -> Vec<String> {
+/// A line for each of the settings of a scenario's hosts, in the order of its points. It begins with `scenario`.
+pub fn lines(scenario: &str, points: &[LivePoint]) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for live in points {
         let mut ends: BTreeMap<usize, &SocketTcp> = BTreeMap::new();

@@ -1,0 +1,77 @@
+//! The papers' real hosts: each run on a testbed of its own.
+
+use bentpipe_papers::live::{LiveRequest, LiveRun, LiveRunner, Programs};
+use bentpipe_results::RunError;
+use bentpipe_scenario::{Experiment, Point};
+use bentpipe_testbed::flows::{Browser, PlayError};
+use bentpipe_testbed::network::{Request, Stacks};
+use bentpipe_testbed::plan::{self, LivePoint};
+use bentpipe_testbed::{ephemeral, told};
+use std::env;
+use std::process;
+use std::sync::atomic::AtomicBool;
+
+/// Testbeds of this process.
+pub(super) struct Testbeds;
+
+impl LiveRunner for Testbeds {
+    type Point = LivePoint;
+
+    fn points(
+        &self,
+        experiment: &Experiment,
+        file: &str,
+        programs: Option<Programs>,
+    ) -> Result<Vec<LivePoint>, String> {
+        let browser = programs.map(|programs| match programs {
+            Programs::Netscape => Browser::Netscape,
+            Programs::Chromium => Browser::Chromium,
+        });
+        let points = plan::points(experiment, file, "papers", Stacks::AsAsked, browser);
+        points.map_err(|error| error.to_string())
+    }
+
+    fn point<'p>(&self, laid_out: &'p LivePoint) -> &'p Point {
+        &laid_out.point
+    }
+
+    fn canonical(&self, laid_out: &LivePoint) -> String {
+        laid_out.canonical()
+    }
+
+    fn told(&self, scenario: &str, points: &[LivePoint]) -> Vec<String> {
+        told::lines(scenario, points)
+    }
+
+    fn run(
+        &self,
+        request: &LiveRequest<'_, LivePoint>,
+        worker: usize,
+        stop: &AtomicBool,
+    ) -> Result<LiveRun, RunError> {
+        let &LiveRequest { experiment, file, point, run, record } = request;
+        let name = format!("papers-{}-{worker}", process::id());
+        let binary = env::current_exe().map_err(|error| RunError::Failed(error.to_string()))?;
+        let request = Request {
+            name: &name,
+            file,
+            experiment,
+            stacks: Stacks::AsAsked,
+            binary: &binary,
+            realtime: true,
+        };
+        match ephemeral::run(&request, point, run, record, stop) {
+            Ok(made) => Ok(LiveRun {
+                outcome: made.run.outcome,
+                late: made.run.late,
+                late_p99_ms: made.run.late_p99_ms,
+                busy: made.run.busy,
+                capture: made.capture,
+                said: made.said,
+                hosts: Box::new(made.testbed),
+            }),
+            Err(PlayError::Cancelled) => Err(RunError::Cancelled),
+            Err(error) => Err(RunError::Failed(error.to_string())),
+        }
+    }
+}

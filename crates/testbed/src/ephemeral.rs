@@ -1,0 +1,76 @@
+//! A run on a testbed of its own, which is gone afterwards.
+
+use crate::flows::PlayError;
+use crate::network::{self, Network, NetworkError, Request};
+use crate::plan::LivePoint;
+use crate::play::{self, Run};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A run, and the testbed that it was made on.
+pub struct EphemeralRun {
+    /// What it has given.
+    pub run: Run,
+    /// The packets of the link that was recorded; the file goes with the testbed.
+    pub capture: Option<PathBuf>,
+    /// What the gateways' logs have beside their beginning, each line behind `; ` and the gateway's name.
+    pub said: String,
+    /// Stands until this is dropped.
+    pub testbed: EphemeralTestbed,
+}
+
+/// A testbed that is taken down with this value. Fields are dropped in their order: `down` takes the lock that the
+/// network holds.
+pub struct EphemeralTestbed {
+    network: Network,
+    _down: Down,
+}
+
+/// Takes the testbed of this name down.
+struct Down(String);
+
+impl Drop for Down {
+    fn drop(&mut self) {
+        let _ = network::down(&self.0);
+    }
+}
+
+/// Brings up the testbed that `request` describes for a point, and makes run `run` on it. The packets of the link
+/// `record` are recorded, if there is one.
+///
+/// # Errors
+/// [`PlayError`]; the testbed is taken down.
+pub fn run(
+    request: &Request<'_>,
+    live: &LivePoint,
+    run: u32,
+    record: Option<usize>,
+    stop: &AtomicBool,
+) -> Result<EphemeralRun, PlayError> {
+    let network = match Network::up(request, &live.stack, &live.gateways, stop) {
+        Err(NetworkError::Interrupted) => return Err(PlayError::Cancelled),
+        other => other?,
+    };
+    let mut testbed = EphemeralTestbed { network, _down: Down(request.name.to_owned()) };
+    let network = &mut testbed.network;
+    let mut go_on = |_| !stop.load(Ordering::Relaxed);
+    let run = play::run(network, live, run, record, &mut go_on)?;
+    let capture = record.map(|link| network.folder().capture(link));
+    let said = said(network, live);
+    Ok(EphemeralRun { run, capture, said, testbed })
+}
+
+/// What the gateways' logs have beside their beginning.
+fn said(network: &Network, live: &LivePoint) -> String {
+    let mut text = String::new();
+    for (node, _) in &live.gateways {
+        let name = &live.point.scenario.nodes[*node].name;
+        let log = network.folder().log(&format!("gateway {name}"));
+        let log = fs::read_to_string(log).unwrap_or_default();
+        for line in log.lines().filter(|line| !line.starts_with("bentpipe gateway: ready")) {
+            text.push_str(&format!("; {name}: {line}"));
+        }
+    }
+    text
+}
