@@ -69,7 +69,7 @@ check: cargo cargo-deny
 
 bench: cargo packages
 	@cargo build --release --quiet --bin bentpipe
-	@cargo bench --quiet -p bentpipe-core --bench segments --bench links
+	@cargo bench --quiet -p bentpipe-benches --bench segments --bench links
 	@$(TARGET_DIR)/release/bentpipe bench sim
 	@scripts/bench-page.sh $(TARGET_DIR)/release/bentpipe
 	@scripts/bench-throughput.sh $(TARGET_DIR)/release/bentpipe

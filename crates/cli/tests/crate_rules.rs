@@ -11,6 +11,7 @@ const RULES: &str = "
 core
 plot
 mutants
+benches
 capture   core
 record    core
 gateway   core
