@@ -10,4 +10,5 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "bench-live: needs root for its network namespaces: run it with sudo" >&2
     exit 1
 fi
-BENTPIPE_LIVE_TESTS=measured exec cargo test --release --quiet -p bentpipe --test live -- --nocapture "$@"
+cargo build --release --quiet --bin bentpipe-gateway
+BENTPIPE_LIVE_TESTS=measured exec cargo test --release --quiet --test live -- --nocapture "$@"

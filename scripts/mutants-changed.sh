@@ -18,4 +18,4 @@ if [ ! -s "$target/diff" ]; then
     echo "mutants-changed: nothing differs from $base in core, gateway, config, links, scenario, results and sim"
     exit 0
 fi
-cargo mutants --in-diff "$target/diff" --profile mutants --output "$target" -- --locked --lib
+cargo mutants --in-diff "$target/diff" --profile mutants --output "$target" -- --locked

@@ -27,11 +27,11 @@ if ! $keep && [ ! -d "$kept" ]; then
     exit 2
 fi
 
-# The help of a command and of all below it.
-help_of() { # COMMAND...
+# The help of a program, or of a command of it, and of all below that.
+help_of() { # PROGRAM COMMAND...
     local text
-    text=$("$bentpipe" "$@" --help)
-    printf '$ bentpipe %s\n%s\n\n' "$*" "$text"
+    text=$("$target/release/$1" "${@:2}" --help)
+    printf '$ %s\n%s\n\n' "$*" "$text"
     sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' <<<"$text" | while read -r command; do
         [ "$command" = help ] || help_of "$@" "$command"
     done
@@ -40,26 +40,27 @@ help_of() { # COMMAND...
 began=$SECONDS
 step() { echo "same: $1 ($((SECONDS - began)) s)"; }
 step 'building'
-cargo build --release --quiet --locked --bin bentpipe
+cargo build --release --quiet --locked --bin bentpipe --bin bentpipe-gateway
 bentpipe=$target/release/bentpipe
 rm -rf "$now" "$target/same/papers"
 mkdir -p "$now/papers" "$now/scenarios"
 
 step 'fuzz'
 "$bentpipe" fuzz --seeds 0..10000 --shrink 0 --folder "$now" --quiet --json |
-    sed 's/"seconds":[0-9.]*,//' >"$now/fuzz.json" || true
+    sed 's/"seconds":[0-9.]*,//' >"$now/fuzz.json" || [ -s "$now/fuzz.json" ]
 
 step 'behaviour'
 # They fail where their files in the tree are not what they find.
 if ! cargo test --quiet --locked -p bentpipe-sim --test runs -- snapshot concordance >"$now/behaviour.log" 2>&1; then
-    cp "$now/behaviour.log" "$now/behaviour"
+    sed '/Compiling\|Finished\|Running/d; s/finished in .*//' "$now/behaviour.log" >"$now/behaviour"
 else
     cp crates/sim/tests/snapshot.txt docs/concordance.md "$now"
 fi
 rm "$now/behaviour.log"
 
 step "papers $papers"
-"$bentpipe" papers "$papers" --quiet --output "$target/same/papers" --docs "$now/papers" >/dev/null || true
+"$bentpipe" papers "$papers" --quiet --output "$target/same/papers" --docs "$now/papers" >/dev/null ||
+    compgen -G "$now/papers/*.md" >/dev/null
 find "$now/papers" -name '*.md' -exec sed -i 's/Made at commit .*/Made at a commit./' {} +
 
 step 'scenarios'
@@ -72,7 +73,7 @@ for file in scenarios/*.toml; do
 done
 
 step 'help'
-help_of >"$now/help"
+{ help_of bentpipe && help_of bentpipe-gateway; } >"$now/help"
 
 if $keep; then
     rm -rf "$kept"

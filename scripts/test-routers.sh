@@ -5,9 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 echo "test-routers: building"
-cargo build --quiet -p bentpipe-daemon
-cargo test --quiet -p bentpipe --test live --no-run
-binary=$(cargo test --quiet -p bentpipe --test live --no-run --message-format=json |
+cargo build --quiet --bin bentpipe-gateway
+cargo test --quiet --test live --no-run
+binary=$(cargo test --quiet --test live --no-run --message-format=json |
     sed -n 's/.*"executable":"\([^"]*\/live-[^"]*\)".*/\1/p' | tail -n 1)
 status=0
 echo "test-routers: those that this kernel can have"

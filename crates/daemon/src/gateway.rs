@@ -215,11 +215,6 @@ impl LiveGateway {
         self.gateway.summary()
     }
 
-    /// Packets that the kernel did not take.
-    pub fn refused_by_kernel(&self) -> u64 {
-        self.refused
-    }
-
     /// Forwards what has been taken and not yet read, when it has [run](LiveGateway::run) and nothing is taken any more.
     pub fn empty(&mut self) {
         let mut buffer = vec![0; MAX_READ];

@@ -1,4 +1,4 @@
-//! How the gateway is called by who runs it: as `bentpipe gateway`, a subcommand of the program that has everything, or as
+//! The name under which the gateway runs: `bentpipe gateway`, a subcommand of the program that has everything, or
 //! `bentpipe-gateway`, which is this crate alone. Both take the same arguments, and name themselves in what they advise.
 
 use clap::builder::StyledStr;

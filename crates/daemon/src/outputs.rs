@@ -35,7 +35,7 @@ impl Outputs {
     /// The exit code with which the program is to end, as it could say nothing: that is said.
     pub fn begin(patience: Patience) -> Result<Outputs, ExitCode> {
         let outputs = Outputs::new(patience).map_err(|error| {
-            eprintln!("bentpipe: cannot write to standard error: {error}");
+            eprintln!("{}: cannot write to standard error: {error}", invocation::program());
             ExitCode::FAILURE
         })?;
         outputs.log();
@@ -119,5 +119,6 @@ fn duplicate(descriptor: &impl AsFd) -> io::Result<File> {
 /// A line as the log's own.
 fn notice(lines: u64, why: &str) -> String {
     let now = humantime::format_rfc3339_micros(SystemTime::now());
-    format!("{now}  WARN bentpipe: {lines} lines of the log were lost: {why}\n")
+    let program = invocation::program();
+    format!("{now}  WARN {program}: {lines} lines of the log were lost: {why}\n")
 }

@@ -1,4 +1,4 @@
-//! Runs in real time: one after the other, each made anew whatever the store has, as real hosts never do the same twice.
+//! Runs in real time: one after the other, each made even if the store has it, as real hosts never do the same twice.
 
 use crate::execute::{Event, Executed, Failure, LabError};
 use crate::plan::{Job, PointEnd};

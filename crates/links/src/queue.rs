@@ -1,4 +1,4 @@
-//! How a scenario says what queue a link has.
+//! A link's queue, from a table or a text.
 
 use bentpipe_config::document::{Node, Value};
 use bentpipe_config::reader::{Context, Reader, Result, Section, field, one_of};

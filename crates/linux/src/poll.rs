@@ -1,4 +1,4 @@
-//! Waiting for packets, deadlines and signals: the part that both event loops share.
+//! Waiting for packets, deadlines and signals: the part that the gateway's loop and the emulator's share.
 
 use crate::clock::Clock;
 use crate::signals::{Signal, Signals};

@@ -1,7 +1,7 @@
-//! A running gateway's own small servers: one for `bentpipe gateway flows`, on a Unix socket in its
-//! user's own directory, for root and that user alone; one that speaks HTTP on a loopback address.
+//! Small servers of a running service, a gateway or a link: on a Unix socket in its user's own directory, for root and that user
+//! alone; over HTTP on a loopback address.
 //!
-//! Each has a thread of its own, which only waits for its clients and for the gateway's answers, and
+//! Each has a thread of its own, which only waits for its clients and for the service's answers, and
 //! has no privileges.
 
 mod clients;

@@ -10,9 +10,15 @@ use crate::stage::GATEWAY;
 /// What `bentpipe-gateway` is made of.
 const CRATES: [&str; 7] = ["capture", "config", "core", "daemon", "gateway", "linux", "record"];
 
+/// Files and folders of unit tests, which no program is made of.
+const OF_TESTS: [&str; 5] = ["tests", "tests.rs", "testing.rs", "fuzz.rs", "__fuzz__"];
+
 /// What is wrong with it, if anything is, and what to do.
 pub(crate) fn stale_gateway() -> Option<String> {
-    let remedy = "cargo build";
+    let release = if cfg!(debug_assertions) { "" } else { "--release " };
+    // Cargo goes by times, too, but by those of other files where a test among them was changed.
+    let remedy =
+        format!("touch crates/daemon/src/main.rs && cargo build {release}--bin bentpipe-gateway");
     let Ok(built) = fs::metadata(GATEWAY).and_then(|it| it.modified()) else {
         return Some(format!("{GATEWAY} is not there: {remedy}"));
     };
@@ -21,14 +27,18 @@ pub(crate) fn stale_gateway() -> Option<String> {
     newer.map(|path| format!("{GATEWAY} is older than {}: {remedy}", path.display()))
 }
 
-/// A file in `folder` that was changed after `moment`.
+/// A source in `folder` that was changed after `moment`.
 fn newer_than(moment: SystemTime, folder: &Path) -> Option<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
         let path = entry.path();
+        if OF_TESTS.iter().any(|name| path.ends_with(name)) {
+            return None;
+        }
         if path.is_dir() {
             return newer_than(moment, &path);
         }
         let changed = entry.metadata().and_then(|it| it.modified()).ok()?;
-        (changed > moment).then_some(path)
+        let is_source = path.extension().is_some_and(|kind| kind == "rs");
+        (is_source && changed > moment).then_some(path)
     })
 }

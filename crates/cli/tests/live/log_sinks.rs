@@ -43,7 +43,7 @@ fn start(testbed: &Testbed, outputs: &str, path: &str) -> Process {
     let mut command = testbed.g1.command("sh");
     command.args(["-c", &format!("exec \"$@\" {outputs}"), "sh", GATEWAY, "--config"]);
     command.arg(config).env("RUST_LOG", "debug").env("PATH", path);
-    Process::start("bentpipe gateway", &mut command).expect("a gateway")
+    Process::start("bentpipe-gateway", &mut command).expect("a gateway")
 }
 
 /// The usual PATH.

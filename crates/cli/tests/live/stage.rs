@@ -25,7 +25,7 @@ use crate::toolbox::{PATIENCE, limited};
 /// The `bentpipe` under test.
 pub(crate) const BENTPIPE: &str = env!("CARGO_BIN_EXE_bentpipe");
 
-/// The `bentpipe-gateway` under test, which is what routers get. It lies beside the other.
+/// The `bentpipe-gateway` under test, which is what routers get, in the same folder.
 pub(crate) const GATEWAY: &str = concat!(env!("CARGO_BIN_EXE_bentpipe"), "-gateway");
 
 /// Both.
@@ -146,7 +146,7 @@ pub(crate) fn gateway_by(testbed: &Testbed, text: &str) -> Process {
     fs::write(&path, text).expect("a file");
     let mut command = testbed.g1.command(GATEWAY);
     command.arg("--config").arg(path);
-    let mut gateway = Process::start("bentpipe gateway", &mut command).expect("a gateway");
+    let mut gateway = Process::start("bentpipe-gateway", &mut command).expect("a gateway");
     gateway.wait_for_line("bentpipe-gateway: ready", PATIENCE).expect("ready");
     gateway
 }

@@ -2,6 +2,7 @@
 //!
 //! It answers with the text that is to be shown, so that who asks need not be of its version.
 
+use super::SERVICE;
 use super::condition::Condition;
 use super::inquiry::Inquiry;
 use super::record::{self, Order};
@@ -13,9 +14,6 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-/// Who listens, in its own network namespace.
-pub(super) const SERVICE: &str = "bentpipe gateway";
 
 /// How long the end waits for recordings, and from one look to the next.
 const PARTING: Duration = Duration::from_secs(2);

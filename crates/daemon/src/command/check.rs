@@ -1,4 +1,4 @@
-//! `bentpipe gateway check`: what on this host would keep a gateway from starting or from splitting, and what to do about it. It
+//! `check`: what on this host would keep a gateway from starting or from splitting, and what to do about it. It
 //! changes nothing.
 
 use super::answers::Topic;

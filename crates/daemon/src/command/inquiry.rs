@@ -1,4 +1,4 @@
-//! What `bentpipe gateway why` asks, as a line of text.
+//! What `why` asks, as a line of text.
 
 use crate::control::Connection;
 use bentpipe_gateway::Side;

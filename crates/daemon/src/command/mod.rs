@@ -1,4 +1,4 @@
-//! `bentpipe gateway`: the splitting gateway on real packets.
+//! The gateway's command line, in `bentpipe gateway` and in `bentpipe-gateway`.
 
 mod answers;
 mod check;
@@ -81,7 +81,7 @@ Example:
     congestion = \"cubic\"    # or bbr, bbr1, westwood, standard, hybla, vegas, …
     iw = 10                 # initial window: segments, or \"4380B\", \"rfc3390\"; more where rate and round-trip say so
     pacing = \"8Mbit/s\"      # or \"on\", \"off\"; without it, at the rate if that is given
-    rto.min = \"1s\"          # and all else that is a leg's in `bentpipe presets gateway-satellite`
+    rto.min = \"1s\"          # and all else that is a leg's: docs/tcp-parameters.md
     ack = \"delayed:40ms\"    # of every second segment; or \"thinned:8:200ms\", \"per-segment\"
     discard = \"off\"         # segments from there, at a backlog; or \"single\", \"random-early\"
     mss = \"hosts\"           # longest segments; or \"clamp\" (what both sides' interfaces carry), 1360
@@ -216,7 +216,7 @@ Examples:
     },
 }
 
-/// What a gateway is called in its runtime directory.
+/// What a gateway is called in its runtime directory, whichever program it is: either finds the other's.
 const SERVICE: &str = "bentpipe gateway";
 
 /// Why `bentpipe gateway` failed.

@@ -1,4 +1,4 @@
-//! `bentpipe gateway record`: what a running gateway receives and sends, and why, into a file.
+//! `record`: what a running gateway receives and sends, and why, into a file.
 //!
 //! The gateway's loop copies what is wanted into a queue of fixed length. A thread in its process makes a file of that
 //! and sends it, in pieces, to who asks, who writes it to the disk. So a slow disk fills a socket's buffer and then the
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         let why = answer.trim_end().strip_prefix("no ").unwrap_or("the gateway does not record");
         return Err(RecordError::Refused(why.to_owned()).into());
     };
-    let stream = stream::connect(answers::SERVICE, name)?;
+    let stream = stream::connect(super::SERVICE, name)?;
     let summary = copy(stream, &signals, path)?;
     let mut out = io::stdout().lock();
     if arguments.json {
@@ -130,7 +130,7 @@ fn copy(
     signals: &Signals,
     path: &Path,
 ) -> Result<serde_json::Value, Error> {
-    let failed = |source| ClientError::Io { name: answers::SERVICE.to_owned(), source };
+    let failed = |source| ClientError::Io { name: super::SERVICE.to_owned(), source };
     stream.set_read_timeout(Some(LOOK)).map_err(failed)?;
     let mut file: Option<BufWriter<File>> = None;
     let mut asked_to_end = false;

@@ -1,4 +1,4 @@
-//! `bentpipe gateway enable` and `disable`: a gateway that observes splits, for good or on trial, and back.
+//! `enable` and `disable`: a gateway that observes splits, for good or on trial, and back.
 
 use super::{Error, answers};
 use crate::bump::TakingState;

@@ -1,4 +1,4 @@
-//! `bentpipe gateway why`: whether a connection is split, or would be; and if not, by which route, rule, limit or option.
+//! `why`: whether a connection is split, or would be; and if not, by which route, rule, limit or option.
 //!
 //! The gateway that runs here says what it knows; the kernel is asked for the routes by who asks, as that may take its time.
 
