@@ -43,15 +43,35 @@ fn listed(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(names.split_terminator('\0').map(str::to_owned).collect())
 }
 
-/// Removes what is not among `files`.
+/// Removes what is not among `files`, and folders that have nothing then: Cargo takes each for a crate.
 fn remove_others(folder: &Path, files: &BTreeSet<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             remove_others(&path, files)?;
+            if fs::read_dir(&path)?.next().is_none() {
+                fs::remove_dir(&path)?;
+            }
         } else if !files.contains(&path) {
             fs::remove_file(path)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_leaves_no_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let [kept, gone] = ["kept/src/lib.rs", "gone/src/lib.rs"].map(|it| folder.path().join(it));
+        for file in [&kept, &gone] {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        remove_others(folder.path(), &BTreeSet::from([kept.clone()])).unwrap();
+        assert!(kept.exists() && !folder.path().join("gone").exists());
+    }
 }
