@@ -2,6 +2,7 @@
 //! limits.
 #![forbid(unsafe_code)]
 
+pub mod demo;
 mod error;
 pub mod satellite;
 pub mod simulator;
