@@ -4,30 +4,22 @@
 //! them, files from one that fits the initial window to one that fills the link for seconds
 //! (Henderson and Katz 1999; Bharadwaj et al. 1999, 2001).
 
-mod chart;
-mod lossy;
-mod measure;
 mod progress;
-mod report;
-mod simulated;
+mod table;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use bentpipe_core::units::Rate;
+use bentpipe_bench::demo::lossy::{self, Lossy};
+use bentpipe_bench::demo::measure::{self, MeasureError};
+use bentpipe_bench::demo::report::{self, Report, Row};
+use bentpipe_bench::demo::{SIZES, chart, geo_link, simulated};
 use bentpipe_linux::netns::teardown;
 use bentpipe_testbed::five_hosts::{SatelliteLink, TestbedError};
 
-use lossy::Lossy;
-use measure::MeasureError;
 use progress::DemoProgress;
-use report::{Report, Row};
-
-/// The four files: KB and MB are decimal.
-const SIZES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Download files over an emulated GEO link, with and without the gateways.
 ///
@@ -122,11 +114,6 @@ fn run_simulated(arguments: &Arguments) -> Result<ExitCode, DemoError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A geostationary link as the demo has it: 8 Mbit/s, 250 ms, one bandwidth-delay product.
-fn geo_link() -> SatelliteLink {
-    SatelliteLink::with_bdp_queue(Rate::from_bits_per_sec(8_000_000), Duration::from_millis(250))
-}
-
 /// Writes the files, prints the table or the JSON, and complains of downloads that differ.
 fn finish(
     arguments: &Arguments,
@@ -142,7 +129,7 @@ fn finish(
     if arguments.json {
         print!("{json}");
     } else {
-        print!("\n{}", report.to_table());
+        print!("\n{}", table::of(report));
         println!("\nnumbers: {}\nchart:   {}", json_path.display(), chart_path.display());
     }
     let differ = report.rows.iter().filter(|row: &&Row| !row.hashes_match).count();

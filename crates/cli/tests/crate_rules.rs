@@ -27,7 +27,8 @@ testbed   core gateway linux config links scenario results emulator
 lab       core gateway capture record plot config scenario results
 papers    core capture plot scenario results lab
 python    core capture config scenario lab sim
-cli       core gateway capture plot config links scenario results sim linux emulator daemon testbed lab papers
+bench     core gateway linux config links scenario results sim testbed lab
+cli       core capture plot config links scenario results sim linux emulator daemon testbed lab papers bench
 ";
 
 /// What is not to come onto a router with the gateway: drawing, tables, orbits, statistics.
@@ -156,7 +157,7 @@ fn every_file_of_tests_is_compiled() {
 /// The command line names the simulator only where it hands it to the laboratory, or runs it itself.
 #[test]
 fn the_simulator_is_named_where_it_is_wired() {
-    let knowing = ["bench/", "demo/", "fuzz/", "papers/mod.rs", "sim/"];
+    let knowing = ["fuzz/", "papers/mod.rs", "sim/"];
     let commands = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
     for path in sources(commands) {
         let name = path.strip_prefix(commands).unwrap().display().to_string();

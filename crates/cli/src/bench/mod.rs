@@ -1,6 +1,6 @@
 //! `bentpipe bench`: what bentpipe itself costs on this machine, and how good its gateways are.
 
-pub(crate) mod satellite;
+mod satellite;
 mod sim;
 
 use clap::Subcommand;
@@ -23,21 +23,15 @@ enum What {
 /// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BenchError {
-    /// A run is a process of its own, and could not be started.
-    #[error("cannot start a run: {0}")]
-    Start(std::io::Error),
-    /// It ended without its result.
-    #[error("a run failed: {0}")]
-    Run(String),
+    /// A run.
+    #[error(transparent)]
+    Run(#[from] bentpipe_bench::BenchError),
     /// No case has such a name.
     #[error("no case has `{0}` in its name (`bentpipe bench satellite --list` shows them)")]
     NoCase(String),
     /// Signals or standard output.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The kernel does not say what a process has used.
-    #[error("cannot read what the process has used: {0}")]
-    Usage(String),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {

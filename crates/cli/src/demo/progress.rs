@@ -1,5 +1,6 @@
 //! What the demo is measuring.
 
+use bentpipe_bench::demo::Progress;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Instant;
 
@@ -19,19 +20,25 @@ impl DemoProgress {
         DemoProgress { began: Instant::now(), total, current: 0, what: String::new(), terminal }
     }
 
-    pub(super) fn begin(&mut self, what: &str) {
+    fn line(&self) -> String {
+        let elapsed = self.began.elapsed().as_secs();
+        format!("[{}/{}] {} ({elapsed} s)", self.current, self.total, self.what)
+    }
+}
+
+impl Progress for DemoProgress {
+    fn begin(&mut self, what: &str) {
         self.current += 1;
         self.note(what);
     }
 
-    /// The same measurement has come so far; only a terminal shows it.
-    pub(super) fn update(&mut self, what: &str) {
+    /// Only a terminal shows it.
+    fn update(&mut self, what: &str) {
         what.clone_into(&mut self.what);
         self.show();
     }
 
-    /// Something has happened in it.
-    pub(super) fn note(&mut self, what: &str) {
+    fn note(&mut self, what: &str) {
         what.clone_into(&mut self.what);
         if self.terminal {
             self.show();
@@ -40,21 +47,20 @@ impl DemoProgress {
         }
     }
 
-    fn line(&self) -> String {
-        let elapsed = self.began.elapsed().as_secs();
-        format!("[{}/{}] {} ({elapsed} s)", self.current, self.total, self.what)
-    }
-
-    pub(super) fn show(&self) {
+    fn show(&self) {
         if self.terminal {
             eprint!("\r\x1b[2K{}", self.line());
             let _ = io::stderr().flush();
         }
     }
 
-    pub(super) fn clear(&self) {
+    fn clear(&self) {
         if self.terminal {
             eprint!("\r\x1b[2K");
         }
+    }
+
+    fn left_out(&self, what: &str, why: &str) {
+        eprintln!("bentpipe demo: {what} is left out: {why}");
     }
 }

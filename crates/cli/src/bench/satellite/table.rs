@@ -1,6 +1,6 @@
 //! The table for people.
 
-use super::row::Row;
+use bentpipe_bench::satellite::row::Row;
 use std::io::{self, Write};
 
 /// A column: its heading, and its cell in a row.

@@ -1,10 +1,10 @@
 //! Links whose directions differ, as those of every satellite do: gateways that know both rates, or one of which does.
 
 use super::{Direction, Size, percent};
-use crate::bench::satellite::case::{Case, Column, Seeds};
-use crate::bench::satellite::limit::{Limit, Opening};
-use crate::bench::satellite::setup::{DOWNLOAD, Place, Setup};
-use crate::bench::satellite::target::{Figure, Target};
+use crate::satellite::case::{Case, Column, Seeds};
+use crate::satellite::limit::{Limit, Opening};
+use crate::satellite::setup::{DOWNLOAD, Place, Setup};
+use crate::satellite::target::{Figure, Target};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 

@@ -2,9 +2,8 @@
 
 use super::case::{Case, Column};
 use super::measure::{Measured, measure};
-use super::progress::CaseProgress;
 use super::row::Row;
-use crate::bench::BenchError;
+use crate::BenchError;
 use bentpipe_lab::caught;
 use bentpipe_results::RunError;
 use bentpipe_scenario::Scenario;
@@ -26,7 +25,7 @@ struct Series {
 }
 
 /// What is to be run.
-pub(super) struct Campaign<'a> {
+pub struct Campaign<'a> {
     cases: &'a [Case],
     series: Vec<Series>,
     /// By case: the series of each column.
@@ -35,7 +34,7 @@ pub(super) struct Campaign<'a> {
 
 impl Campaign<'_> {
     /// Of `cases`, with so many `seeds`.
-    pub(super) fn new(cases: &[Case], seeds: u64) -> Result<Campaign<'_>, BenchError> {
+    pub fn new(cases: &[Case], seeds: u64) -> Result<Campaign<'_>, BenchError> {
         let (mut series, mut known): (Vec<Series>, _) = (Vec::new(), BTreeMap::new());
         let mut columns = Vec::new();
         for case in cases {
@@ -56,16 +55,17 @@ impl Campaign<'_> {
     }
 
     /// How many runs there are.
-    pub(super) fn len(&self) -> u64 {
+    pub fn runs(&self) -> u64 {
         self.series.iter().map(|series| series.runs).sum()
     }
 
-    /// Makes all runs, or stops at `stop`; the rows of the cases whose runs were all made.
-    pub(super) fn run(
+    /// Makes all runs, or stops at `stop`; the rows of the cases whose runs were all made. `progress` hears after each how many have
+    /// been made, and the case of the last one.
+    pub fn run(
         &self,
         threads: NonZeroUsize,
         stop: &AtomicBool,
-        progress: &CaseProgress,
+        progress: &(impl Fn(u64, &str) + Sync),
     ) -> Result<Vec<Row>, BenchError> {
         let mut jobs: Vec<(usize, u64)> = Vec::new();
         for long in [true, false] {
@@ -87,7 +87,7 @@ impl Campaign<'_> {
                             Ok(Some(measured)) => {
                                 let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                                 all.insert(job, measured);
-                                progress.show(all.len() as u64, &self.series[job.0].case);
+                                progress(all.len() as u64, &self.series[job.0].case);
                             }
                             Ok(None) => return,
                             Err(error) => {

@@ -2,10 +2,10 @@
 //! satellite and packets are lost.
 
 use super::{Direction, Size, geo, percent, told_geo};
-use crate::bench::satellite::case::{Case, Column, Seeds};
-use crate::bench::satellite::limit::{Limit, Opening};
-use crate::bench::satellite::setup::Place;
-use crate::bench::satellite::target::{Figure, Target};
+use crate::satellite::case::{Case, Column, Seeds};
+use crate::satellite::limit::{Limit, Opening};
+use crate::satellite::setup::Place;
+use crate::satellite::target::{Figure, Target};
 
 /// Where the gateway stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_testbed::five_hosts::SatelliteLink;
 
 /// Downloads the file over `link` with losses.
-pub(in super::super) fn all(link: &SatelliteLink) -> Vec<Transfer> {
+pub fn all(link: &SatelliteLink) -> Vec<Transfer> {
     let link = link.with_loss(loss());
     let transfer = |variant: Variant| {
         let seconds = download(&link, BYTES, ends(variant));

@@ -50,8 +50,9 @@ impl Seeds {
 
 /// A case of the table.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Case {
-    pub(super) name: String,
+pub struct Case {
+    /// What it is called, as no other one is.
+    pub name: String,
     pub(super) seeds: Seeds,
     /// What an ideal sender takes; None where times say little.
     pub(super) limit: Option<Limit>,

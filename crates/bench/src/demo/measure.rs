@@ -14,7 +14,7 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
 
-use super::progress::DemoProgress;
+use super::progress::Progress;
 use super::report::{Row, limit};
 
 /// How often the progress line is renewed.
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum MeasureError {
+pub enum MeasureError {
     /// The testbed could not be built, or a gateway not started.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
@@ -51,11 +51,11 @@ struct Download {
 }
 
 /// Measures files of `sizes` over `link`, end to end and, if `gateways`, through the gateways.
-pub(crate) fn all(
+pub fn all(
     link: &SatelliteLink,
     sizes: &[u64],
     gateways: bool,
-    progress: &mut DemoProgress,
+    progress: &mut dyn Progress,
 ) -> Result<Vec<Row>, MeasureError> {
     let binary = std::env::current_exe()?;
     let plan = TestbedConfig { link: Some(*link), ..TestbedConfig::default() };
@@ -117,7 +117,7 @@ fn download(
     size: u64,
     hash: &[u8],
     path: &'static str,
-    progress: &DemoProgress,
+    progress: &dyn Progress,
 ) -> Result<Download, MeasureError> {
     let destination: PathBuf = testbed.files().join("download");
     let error = |message| MeasureError::Download { bytes: Bytes::new(size), path, message };

@@ -91,7 +91,7 @@ fn groups(report: &Report) -> Vec<Group> {
 
 /// Draws seconds on a logarithmic scale: one group of bars for each file.
 /// `hosts` says what the ends ran.
-pub(super) fn draw(link: &SatelliteLink, hosts: &str, report: &Report) -> String {
+pub fn draw(link: &SatelliteLink, hosts: &str, report: &Report) -> String {
     let groups = groups(report);
     let all = groups.iter().flat_map(|group| &group.bars).map(|bar| bar.seconds);
     let scale = Scale { low: 0.5, high: all.fold(1.0, f64::max) * 1.25 };

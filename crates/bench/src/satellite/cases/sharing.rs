@@ -1,9 +1,9 @@
 //! Links that are shared, and links that are slower than the gateways were told.
 
 use super::{GEO_RATE, Size, geo, payload_rate, percent, told, told_geo};
-use crate::bench::satellite::case::{Case, Column, Figures, Seeds};
-use crate::bench::satellite::setup::{BESIDE, Place, Setup, bbr};
-use crate::bench::satellite::target::{Figure, Target};
+use crate::satellite::case::{Case, Column, Figures, Seeds};
+use crate::satellite::setup::{BESIDE, Place, Setup, bbr};
+use crate::satellite::target::{Figure, Target};
 
 pub(super) fn all() -> Vec<Case> {
     let mut cases = parallel();

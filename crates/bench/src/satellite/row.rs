@@ -8,52 +8,69 @@ use std::collections::BTreeMap;
 
 /// A row, in the form of `--json`: a field that does not apply is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub(super) struct Row {
-    pub(super) case: String,
+pub struct Row {
+    /// Its case.
+    pub case: String,
     /// How many runs each column is the mean of.
-    pub(super) runs: u64,
+    pub runs: u64,
+    /// What an ideal sender takes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) limit_s: Option<f64>,
+    pub limit_s: Option<f64>,
+    /// By the hosts alone, with CUBIC.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) end_to_end_s: Option<f64>,
+    pub end_to_end_s: Option<f64>,
+    /// By the hosts alone, with BBR.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) end_to_end_bbr_s: Option<f64>,
+    pub end_to_end_bbr_s: Option<f64>,
+    /// Through gateways that know the link.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) known_s: Option<f64>,
-    /// With the gateway at the server told, and that at the client.
+    pub known_s: Option<f64>,
+    /// With the gateway at the server told.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) server_told_s: Option<f64>,
+    pub server_told_s: Option<f64>,
+    /// With that at the client told.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) client_told_s: Option<f64>,
+    pub client_told_s: Option<f64>,
+    /// Through gateways that have been told nothing.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) estimated_s: Option<f64>,
+    pub estimated_s: Option<f64>,
     /// Columns in which transfers were not complete when the run ended, and the share of such runs.
     /// They count as long as the run, so that the mean is too low.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) unfinished: BTreeMap<&'static str, f64>,
+    pub unfinished: BTreeMap<&'static str, f64>,
+    /// What applications have read, as a share of what they could have.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) goodput_share: Option<f64>,
+    pub goodput_share: Option<f64>,
+    /// The share of its capacity that the link has sent.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) utilisation: Option<f64>,
+    pub utilisation: Option<f64>,
+    /// Jain's index of the flows' goodputs.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) jain: Option<f64>,
+    pub jain: Option<f64>,
+    /// Packets dropped at the link's queues.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) drops: Option<f64>,
+    pub drops: Option<f64>,
+    /// The 95th percentile of the time in its queue.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) queueing_p95_ms: Option<f64>,
+    pub queueing_p95_ms: Option<f64>,
+    /// The same without the gateways' flows.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) queueing_alone_p95_ms: Option<f64>,
+    pub queueing_alone_p95_ms: Option<f64>,
+    /// The share of the gateways' bytes that were retransmissions.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) retransmitted_share: Option<f64>,
-    /// With the gateway over without it, and its one-sided 95 % bound.
+    pub retransmitted_share: Option<f64>,
+    /// With the gateway over without it.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) ratio: Option<f64>,
+    pub ratio: Option<f64>,
+    /// Its one-sided 95 % bound.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
-    pub(super) ratio_bound: Option<f64>,
+    pub ratio_bound: Option<f64>,
+    /// What is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) target: Option<String>,
+    pub target: Option<String>,
+    /// Whether the row has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) met: Option<bool>,
+    pub met: Option<bool>,
 }
 
 /// Four decimals are more than any of it is sure of.
@@ -130,6 +147,14 @@ fn in_ms(seconds: Option<f64>) -> Option<f64> {
 
 /// All rows, as `--json` prints them.
 #[derive(Debug, Serialize)]
-pub(super) struct Table<'a> {
-    pub(super) rows: &'a [Row],
+pub struct Table<'a> {
+    /// In the order of their cases.
+    pub rows: &'a [Row],
+}
+
+impl Table<'_> {
+    /// The same as text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts can be written")
+    }
 }

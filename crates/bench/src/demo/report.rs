@@ -1,6 +1,5 @@
-//! The results as numbers: the limit, the table, the JSON.
+//! The results as numbers: the limit, the JSON.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use bentpipe_core::units::Bytes;
@@ -16,37 +15,37 @@ const HEADERS: u64 = 52;
 
 /// All measurements.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub struct Report {
     /// One for each file.
-    pub(super) rows: Vec<Row>,
+    pub rows: Vec<Row>,
     /// With losses.
-    pub(super) lossy: Lossy,
+    pub lossy: Lossy,
 }
 
 /// One file.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
+pub struct Row {
     /// Its size.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// How long the download took with TCP from end to end.
-    pub(crate) end_to_end_s: f64,
+    pub end_to_end_s: f64,
     /// How long it took through the gateways, if they ran.
-    pub(crate) gateways_s: Option<f64>,
+    pub gateways_s: Option<f64>,
     /// How long it takes at least.
-    pub(crate) limit_s: f64,
+    pub limit_s: f64,
     /// Whether all downloads had the hash of the file.
-    pub(crate) hashes_match: bool,
+    pub hashes_match: bool,
 }
 
 /// The shortest time in which a file can come over `link`: one round trip for the handshake, one
 /// for the request and the first byte, and the bytes on the wire at the link's rate.
-pub(crate) fn limit(link: &SatelliteLink, bytes: u64) -> Duration {
+pub(super) fn limit(link: &SatelliteLink, bytes: u64) -> Duration {
     let wire = bytes + HEADERS * bytes.div_ceil(SEGMENT);
     4 * link.delay + link.rate.time_for(wire)
 }
 
 /// The link in words.
-pub(crate) fn describe(link: &SatelliteLink) -> String {
+pub fn describe(link: &SatelliteLink) -> String {
     let SatelliteLink { rate, delay, queue, .. } = link;
     let rate = rate.to_string().replace("Mbit", " Mbit");
     let queue = queue.to_string().replace("KB", " KB");
@@ -54,7 +53,7 @@ pub(crate) fn describe(link: &SatelliteLink) -> String {
 }
 
 /// A file's size with a space before its unit.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let text = Bytes::new(bytes).to_string();
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     format!("{} {}", &text[..unit], &text[unit..])
@@ -62,33 +61,11 @@ pub(crate) fn size(bytes: u64) -> String {
 
 impl Report {
     /// The JSON that is written to `demo.json`.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         // Numbers, strings and a list always serialise.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
-    }
-
-    /// A table for the terminal.
-    pub(crate) fn to_table(&self) -> String {
-        let mut table = format!(
-            "{:>8}{:>14}{:>12}{:>10}{:>10}   {}\n",
-            "file", "end to end", "gateways", "limit", "faster", "hash"
-        );
-        for row in &self.rows {
-            let (gateways, faster) = match row.gateways_s {
-                Some(s) => (format!("{s:.2} s"), format!("{:.1}x", row.end_to_end_s / s)),
-                None => ("-".into(), "-".into()),
-            };
-            let hash = if row.hashes_match { "same" } else { "DIFFERENT" };
-            let (file, direct) = (size(row.bytes), format!("{:.2} s", row.end_to_end_s));
-            let limit = format!("{:.2} s", row.limit_s);
-            _ = writeln!(
-                table,
-                "{file:>8}{direct:>14}{gateways:>12}{limit:>10}{faster:>10}   {hash}"
-            );
-        }
-        table + "\n" + &self.lossy.to_table()
     }
 }
 

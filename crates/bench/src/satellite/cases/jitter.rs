@@ -2,9 +2,9 @@
 //! satellites. A sender that takes each rise for a queue takes each loss for congestion.
 
 use super::{Size, geo, percent, told_geo};
-use crate::bench::satellite::case::{Case, Column, Seeds};
-use crate::bench::satellite::setup::Place;
-use crate::bench::satellite::target::{Figure, Target};
+use crate::satellite::case::{Case, Column, Seeds};
+use crate::satellite::setup::Place;
+use crate::satellite::target::{Figure, Target};
 use bentpipe_links::Seeds as Random;
 use rand::RngExt;
 use std::fmt::Write;

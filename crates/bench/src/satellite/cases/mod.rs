@@ -13,7 +13,7 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate};
 
 /// All cases, in the order of the table. `long`: those, too, that take minutes.
-pub(super) fn all(long: bool) -> Vec<Case> {
+pub fn all(long: bool) -> Vec<Case> {
     let mut cases = transfers::all(long);
     cases.extend(jitter::all());
     cases.extend(alone::all());

@@ -19,7 +19,7 @@ use bentpipe_testbed::five_hosts::{
 };
 
 use super::super::measure::{MeasureError, TICK, content};
-use super::super::progress::DemoProgress;
+use super::super::progress::Progress;
 use super::{BYTES, Transfer, Variant, heading, loss};
 
 /// What takes longer is stopped.
@@ -53,10 +53,10 @@ impl Stage {
 }
 
 /// Downloads the file over `link` with losses; with `gateways` through these, too.
-pub(in super::super) fn all(
+pub fn all(
     link: &SatelliteLink,
     gateways: bool,
-    progress: &mut DemoProgress,
+    progress: &mut dyn Progress,
 ) -> Result<Vec<Transfer>, MeasureError> {
     let link = link.with_loss(loss());
     let variants: Vec<Variant> =
@@ -110,7 +110,7 @@ pub(in super::super) fn all(
     progress.clear();
     for (variant, stage) in variants.iter().zip(now()) {
         if let Stage::LeftOut(why) = stage {
-            eprintln!("bentpipe demo: {} is left out: {why}", variant.name());
+            progress.left_out(variant.name(), &why);
         }
     }
     Ok(results?.into_iter().flatten().collect())

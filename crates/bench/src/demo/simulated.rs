@@ -21,7 +21,7 @@ const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 91, 1, 2));
 const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 91, 4, 2));
 
 /// Downloads files of `sizes` over `link`, end to end and through the gateways.
-pub(crate) fn all(link: &SatelliteLink, sizes: &[u64]) -> Vec<Row> {
+pub fn all(link: &SatelliteLink, sizes: &[u64]) -> Vec<Row> {
     sizes
         .iter()
         .map(|&bytes| {

@@ -1,10 +1,10 @@
 //! Single transfers with a gateway at each end: sizes, losses, fades, other links.
 
 use super::{GEO_RATE, Size, geo, payload_rate, percent, told, told_geo};
-use crate::bench::satellite::case::{Case, Column, Figures, Seeds};
-use crate::bench::satellite::limit::{Limit, Opening, PACKET};
-use crate::bench::satellite::setup::{BOTH_WAYS, DOWNLOAD, FAR_SERVER, Setup};
-use crate::bench::satellite::target::{Figure, Target};
+use crate::satellite::case::{Case, Column, Figures, Seeds};
+use crate::satellite::limit::{Limit, Opening, PACKET};
+use crate::satellite::setup::{BOTH_WAYS, DOWNLOAD, FAR_SERVER, Setup};
+use crate::satellite::target::{Figure, Target};
 use bentpipe_core::link::{GilbertElliott, LossKind, States, loss_probability};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate};

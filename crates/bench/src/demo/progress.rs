@@ -1,0 +1,17 @@
+//! Who hears how far the measurements have come.
+
+/// What is shown of them.
+pub trait Progress {
+    /// A measurement begins.
+    fn begin(&mut self, what: &str);
+    /// The same measurement has come so far.
+    fn update(&mut self, what: &str);
+    /// Something has happened in it.
+    fn note(&mut self, what: &str);
+    /// It goes on.
+    fn show(&self);
+    /// There is nothing more to be shown.
+    fn clear(&self);
+    /// `what` cannot be measured here.
+    fn left_out(&self, what: &str, why: &str);
+}
