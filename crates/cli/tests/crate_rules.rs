@@ -5,6 +5,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Each crate, and which of ours it is built of.
 const RULES: &str = "
@@ -35,14 +36,12 @@ cli       core capture plot config links scenario results sim linux emulator dae
 const NOT_IN_THE_DAEMON: [&str; 6] =
     ["resvg", "parquet", "arrow-array", "sgp4", "statrs", "pathfinding"];
 
-fn metadata() -> Metadata {
+/// What Cargo says of the workspace, asked once for all tests.
+static METADATA: LazyLock<Metadata> = LazyLock::new(|| {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
-    MetadataCommand::new()
-        .manifest_path(manifest)
-        .other_options(["--locked".to_owned()])
-        .exec()
-        .unwrap()
-}
+    let mut command = MetadataCommand::new();
+    command.manifest_path(manifest).other_options(["--locked".to_owned()]).exec().unwrap()
+});
 
 /// A crate's name in [`RULES`]: that of its folder.
 fn folder(package: &Package) -> &str {
@@ -64,9 +63,8 @@ fn crates_depend_one_way() {
             Some((words.next()?, words.collect()))
         })
         .collect();
-    let metadata = metadata();
     let mut seen = BTreeMap::new();
-    for package in metadata.workspace_packages() {
+    for package in METADATA.workspace_packages() {
         let ours = built_of(package).filter_map(|name| name.strip_prefix("bentpipe-"));
         seen.insert(folder(package), ours.collect());
     }
@@ -82,7 +80,7 @@ fn crates_depend_one_way() {
 
 #[test]
 fn the_daemon_is_small() {
-    let metadata = metadata();
+    let metadata = &*METADATA;
     let resolved = metadata.resolve.as_ref().unwrap();
     let daemon = metadata.packages.iter().find(|it| it.name == "bentpipe-daemon").unwrap();
     let (mut reached, mut open) = (BTreeSet::new(), vec![&daemon.id]);
@@ -110,7 +108,7 @@ fn the_daemon_is_small() {
 /// `unsafe` is linux's: every other crate forbids it to itself, but for python, whose interpreter's macros write some.
 #[test]
 fn only_linux_is_unsafe() {
-    for package in metadata().workspace_packages() {
+    for package in METADATA.workspace_packages() {
         for target in package.targets.iter().filter(|it| it.is_lib() || it.is_bin()) {
             let forbids =
                 fs::read_to_string(&target.src_path).unwrap().contains("#![forbid(unsafe_code)]");
@@ -137,7 +135,7 @@ fn sources(path: &Path) -> Vec<PathBuf> {
 /// binary of its own, would not be compiled.
 #[test]
 fn every_file_of_tests_is_compiled() {
-    for package in metadata().workspace_packages() {
+    for package in METADATA.workspace_packages() {
         let tests = package.manifest_path.parent().unwrap().join("tests");
         let Ok(main) = fs::read_to_string(tests.join("main.rs")) else { continue };
         let binaries: Vec<&str> =

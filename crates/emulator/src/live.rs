@@ -17,7 +17,7 @@ pub enum LiveError {
     TellsLosses,
 }
 
-/// Reads the link that `settings` describe; traces are found beside whoever calls.
+/// Reads the link that `settings` describe; traces are read from the working directory.
 ///
 /// # Errors
 /// [`LiveError`]

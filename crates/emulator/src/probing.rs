@@ -17,7 +17,7 @@ pub const LENGTH: usize = 64;
 const MAGIC: [u8; 4] = *b"BpTr";
 const PROBE: u8 = 1;
 const REPLY: u8 = 2;
-/// Probes that a listener answers in a second, whoever sends them.
+/// Probes that a listener answers in a second, of all senders together.
 const ANSWERS: u32 = 5_000;
 /// The most probes of a session, and how long replies to the last are waited for.
 const PROBES: u64 = 10_000_000;

@@ -16,8 +16,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
 use bentpipe_core::units::Probability;
@@ -27,9 +26,11 @@ use bentpipe_linux::netns::teardown::{RunDirectory, unique_name};
 use bentpipe_linux::netns::{Namespace, NetnsError, join_by_veth};
 
 mod link;
+mod programs;
 pub mod web;
 
 pub use link::SatelliteLink;
+pub use programs::Programs;
 
 /// How long an emulator or a gateway may take to set itself up, on a machine that is busy.
 const READY_WITHIN: Duration = Duration::from_secs(120);
@@ -78,29 +79,6 @@ pub enum Told {
     Link,
     /// Nothing.
     Nothing,
-}
-
-/// The programs that run in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Programs {
-    /// `bentpipe`.
-    pub bentpipe: PathBuf,
-    /// `bentpipe-gateway`; without it gateways are `bentpipe gateway`.
-    pub gateway: Option<PathBuf>,
-}
-
-impl Programs {
-    /// The gateway's command in `namespace`, and how it calls itself.
-    fn gateway(&self, namespace: &Namespace) -> (Command, &'static str) {
-        match &self.gateway {
-            Some(program) => (namespace.command(program), "bentpipe-gateway"),
-            None => {
-                let mut command = namespace.command(&self.bentpipe);
-                command.arg("gateway");
-                (command, "bentpipe gateway")
-            }
-        }
-    }
 }
 
 /// What to build.

@@ -17,7 +17,7 @@ pub(super) enum Column {
     ServerTold,
     /// The same of the one at the client.
     ClientTold,
-    /// Gateways that have been told nothing.
+    /// Gateways with nothing configured.
     Estimated,
     /// The third party's flow without the others. It is not shown.
     Alone,

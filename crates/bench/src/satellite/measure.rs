@@ -89,7 +89,7 @@ fn queueing(scenario: &Scenario, series: &[Sample]) -> Option<f64> {
 fn retransmitted(outcome: &Outcome) -> f64 {
     let sum = |count: fn(&LegCounts) -> Option<u64>| {
         let legs = outcome.gateways.iter().map(|gateway| &gateway.legs[Side::Satellite]);
-        legs.map(count).sum::<Option<u64>>().unwrap_or(0)
+        legs.map(count).sum::<Option<u64>>().expect("a simulated gateway counts all of it")
     };
     let (again, once) = (sum(|leg| leg.retransmitted_bytes), sum(|leg| leg.delivered_bytes));
     if again == 0 { 0.0 } else { again as f64 / (again + once) as f64 }

@@ -31,7 +31,7 @@ pub struct Row {
     /// With that at the client told.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub client_told_s: Option<f64>,
-    /// Through gateways that have been told nothing.
+    /// Through gateways with nothing configured.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub estimated_s: Option<f64>,
     /// Columns in which transfers were not complete when the run ended, and the share of such runs.

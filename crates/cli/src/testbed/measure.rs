@@ -4,7 +4,6 @@ use super::{Error, INTERRUPTED, named, warn};
 use crate::sim::progress::RunProgress;
 use crate::sim::table;
 use bentpipe_lab::{Event, Failure, Folder, measure};
-use bentpipe_results::RunError;
 use bentpipe_scenario::{Change, Point};
 use bentpipe_testbed::flows::PlayError;
 use bentpipe_testbed::network::{Network, Stacks};
@@ -81,12 +80,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let chosen: Vec<&Point> = points.iter().map(|live| &live.point).collect();
     let watch = |event: &Event<'_>| progress.heed(event);
     let mut run = |place: usize, run, go_on: &mut dyn FnMut(f64) -> bool| {
-        let played = play::run(&mut network, &points[place], run, None, go_on);
-        match played {
+        match play::run(&mut network, &points[place], run, None, go_on) {
             Ok(played) => Ok(Ok(played.outcome)),
-            Err(PlayError::Cancelled) => Ok(Err(RunError::Cancelled)),
-            Err(PlayError::Flow(why)) => Ok(Err(RunError::Failed(why))),
+            // The next run would have no network either.
             Err(PlayError::Network(error)) => Err(Error::from(error)),
+            Err(failed) => Ok(Err(failed.into())),
         }
     };
     let measured = measure(&experiment, &store, &chosen, &stop, &watch, &mut run);

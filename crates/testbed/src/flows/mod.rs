@@ -24,6 +24,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_links::Seeds;
 use bentpipe_linux::clock::Clock;
 use bentpipe_linux::netns::Namespace;
+use bentpipe_results::RunError;
 use bentpipe_scenario::{Flow, Http, RunEnd, Scenario, Workload};
 use bulk::Bulk;
 use conversation::Conversations;
@@ -57,7 +58,16 @@ pub enum PlayError {
     Cancelled,
 }
 
-/// What a run needs of whoever asks for it.
+impl From<PlayError> for RunError {
+    fn from(error: PlayError) -> RunError {
+        match error {
+            PlayError::Cancelled => RunError::Cancelled,
+            failed => RunError::Failed(failed.to_string()),
+        }
+    }
+}
+
+/// What a run needs of the program that asks for it.
 pub trait Host {
     /// Where the node of this number is.
     fn place(&self, node: usize) -> (Namespace, Ipv4Addr);

@@ -3,7 +3,7 @@
 use bentpipe_papers::live::{LiveRequest, LiveRun, LiveRunner, Programs};
 use bentpipe_results::RunError;
 use bentpipe_scenario::{Experiment, Point};
-use bentpipe_testbed::flows::{Browser, PlayError};
+use bentpipe_testbed::flows::Browser;
 use bentpipe_testbed::network::{Request, Stacks};
 use bentpipe_testbed::plan::{self, LivePoint};
 use bentpipe_testbed::{ephemeral, told};
@@ -60,18 +60,15 @@ impl LiveRunner for Testbeds {
             binary: &binary,
             realtime: true,
         };
-        match ephemeral::run(&request, point, run, record, stop) {
-            Ok(made) => Ok(LiveRun {
-                outcome: made.run.outcome,
-                late: made.run.late,
-                late_p99_ms: made.run.late_p99_ms,
-                busy: made.run.busy,
-                capture: made.capture,
-                said: made.said,
-                hosts: Box::new(made.testbed),
-            }),
-            Err(PlayError::Cancelled) => Err(RunError::Cancelled),
-            Err(error) => Err(RunError::Failed(error.to_string())),
-        }
+        let made = ephemeral::run(&request, point, run, record, stop)?;
+        Ok(LiveRun {
+            outcome: made.run.outcome,
+            late: made.run.late,
+            late_p99_ms: made.run.late_p99_ms,
+            busy: made.run.busy,
+            capture: made.capture,
+            said: made.said,
+            hosts: Box::new(made.testbed),
+        })
     }
 }
