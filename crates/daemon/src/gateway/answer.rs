@@ -82,7 +82,7 @@ impl LiveGateway {
             satellite_link: self.gateway.satellite_link(),
             acknowledgments: self
                 .gateway
-                .config()
+                .in_force()
                 .satellite
                 .acknowledgments_text(self.gateway.peer_known()),
         }

@@ -158,13 +158,6 @@ pub struct Config {
 }
 
 impl Config {
-    pub(crate) fn leg_mut(&mut self, side: Side) -> &mut LegConfig {
-        match side {
-            Side::Satellite => &mut self.satellite,
-            Side::Lan => &mut self.lan,
-        }
-    }
-
     /// The parameters of legs towards `side`.
     pub fn leg(&self, side: Side) -> &LegConfig {
         match side {

@@ -14,6 +14,7 @@ mod fuzz;
 mod gaps;
 mod half_open;
 mod icmp;
+mod in_force;
 mod judge;
 mod known;
 mod legs;
@@ -68,6 +69,9 @@ use unanswered::Unanswered;
 /// The gateway. `B` keeps the streams' bytes.
 #[derive(Debug)]
 pub struct Gateway<B = Chunks> {
+    /// As the operator has set them.
+    configured: Config,
+    /// In force: see `in_force`, which alone writes them.
     config: Arc<Config>,
     /// Connections without a SYN-ACK yet: not in `flows`.
     half_open: HalfOpen,
@@ -103,6 +107,8 @@ pub struct Gateway<B = Chunks> {
     identifications: Identifications,
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
+    /// It was enabled by hand, although the policy says that it observes.
+    enabled: bool,
     /// Why there are no new flows, and those that there are will be released, if that is so.
     leaving: Option<Release>,
     summary: Summary,
@@ -116,6 +122,7 @@ impl<B: Buffer> Gateway<B> {
     pub fn new(config: Config) -> Gateway<B> {
         let links = PerSide::of(|side| LinkScheduler::new(config.leg(side)));
         Gateway {
+            configured: config.clone(),
             config: Arc::new(config),
             half_open: HalfOpen::default(),
             gaps: Gaps::default(),
@@ -136,6 +143,7 @@ impl<B: Buffer> Gateway<B> {
             told: ToldLinks::default(),
             identifications: Identifications::new(0),
             peer_known: false,
+            enabled: false,
             leaving: None,
             summary: Summary::default(),
             events: Events::default(),
@@ -191,11 +199,6 @@ impl<B: Buffer> Gateway<B> {
     /// Flows that a defect of the gateway has ended.
     pub fn panicked(&self) -> u64 {
         self.summary.panicked
-    }
-
-    /// The parameters.
-    pub fn config(&self) -> &Config {
-        &self.config
     }
 
     /// How far each flow in the table has come.

@@ -7,10 +7,10 @@
 use super::Gateway;
 use super::scheduler::LinkScheduler;
 use crate::Side;
-use crate::config::{Config, LegConfig, Losses};
+use crate::config::{Config, LegConfig};
 use crate::observe::Release;
+use crate::side::PerSide;
 use bentpipe_core::tcp::buffer::Buffer;
-use std::sync::Arc;
 
 impl<B: Buffer> Gateway<B> {
     /// Goes on with what of `new` may change while connections last: policy, limits, and what is said of legs and
@@ -45,7 +45,9 @@ impl<B: Buffer> Gateway<B> {
             hibernate_after: _,
             idle_timeout: _,
         } = new;
-        let config = Config {
+        let old = PerSide::of(|side| self.described(side));
+        let (before, memory_before) = (&self.configured, self.configured.memory);
+        self.configured = Config {
             memory,
             max_stream,
             guaranteed,
@@ -54,46 +56,36 @@ impl<B: Buffer> Gateway<B> {
             max_flows_per_client,
             policy,
             reset_drain,
-            satellite: self.reconfigured(Side::Satellite, satellite),
-            lan: self.reconfigured(Side::Lan, lan),
+            satellite: LegConfig { mtu: before.satellite.mtu, ..satellite },
+            lan: LegConfig { mtu: before.lan.mtu, ..lan },
             add_options,
-            ..(*self.config).clone()
+            ..before.clone()
         };
+        self.enabled = false;
         if self.leaving == Some(Release::Observe) {
             self.leaving = None;
         }
-        let old = std::mem::replace(&mut self.config, Arc::new(config));
-        if self.config.memory < old.memory {
-            self.outlast(old.memory);
+        self.put_in_force();
+        if memory < memory_before {
+            self.outlast(memory_before);
         }
         for side in Side::BOTH {
-            if LinkScheduler::is_another(old.leg(side), self.config.leg(side)) {
+            if LinkScheduler::is_another(&old[side], &self.described(side)) {
                 self.change_link(side);
             }
         }
-        self.told.reconsider(&self.config.satellite.told_link());
-    }
-
-    /// The leg towards `side` as it will be.
-    fn reconfigured(&self, side: Side, leg: LegConfig) -> LegConfig {
-        let old = self.config.leg(side);
-        let leg = LegConfig { mtu: old.mtu, ..leg };
-        let leg = match side {
-            Side::Satellite => leg.with_told(self.told.believed()),
-            Side::Lan => leg,
-        };
-        // Where the circuit is broken, a leg of which nothing new is said stays so.
-        let broken = LegConfig { losses: Losses::Believed, ..leg };
-        if self.links[side].is_broken() && broken == *old { broken } else { leg }
+        self.told.reconsider(&self.configured.satellite.told_link());
     }
 
     /// The link on `side` is another one.
     pub(super) fn change_link(&mut self, side: Side) {
+        let described = self.described(side);
         let link = &mut self.links[side];
-        link.reconfigure(self.config.leg(side));
+        link.reconfigure(&described);
         for (_, flow) in &mut self.flows {
             link.renew(&mut flow.turns[side]);
         }
+        self.put_in_force();
         // Nobody would limit them.
         if !self.links[side].is_told() {
             self.flows_believe(side);

@@ -11,7 +11,6 @@ use crate::observe::{Event, Reason, Release};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::Bypass;
 use bentpipe_core::time::Instant;
-use std::sync::Arc;
 
 impl<B: Buffer> Gateway<B> {
     /// Splits nothing more. Flows that hold nothing are released at once, the others when what
@@ -41,7 +40,8 @@ impl<B: Buffer> Gateway<B> {
             self.forget_syns(now, left, Reason::Observed);
             self.with_all(now, |flow| release(flow, now, Release::Observe, None));
         } else {
-            Arc::make_mut(&mut self.config).policy.observe = false;
+            self.enabled = true;
+            self.put_in_force();
         }
     }
 

@@ -16,7 +16,6 @@ use crate::key::FlowKey;
 use crate::observe::Event;
 use bentpipe_core::tcp::buffer::Buffer;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Of so many connections that are being opened it is kept what their SYNs tell: it is told by each one.
 const OPENING: usize = 8;
@@ -108,27 +107,19 @@ impl<B: Buffer> Gateway<B> {
         if link.is_empty() {
             return;
         }
-        let ours = self.config.satellite.told_link();
+        let ours = self.configured.satellite.told_link();
         let contradicts = Some(link).filter(|link| !link.agrees(&ours));
         if contradicts.is_some() && contradicts != self.told.contradicts {
             self.events.push(Event::LinkContradicted { ours, theirs: link });
         }
         self.told.contradicts = contradicts;
+        let old = self.described(Side::Satellite);
         if let Some(link) = self.told.believe(link) {
-            self.go_by(link);
+            self.put_in_force();
+            if LinkScheduler::is_another(&old, &self.described(Side::Satellite)) {
+                self.change_link(Side::Satellite);
+            }
             self.events.push(Event::LinkTold(link));
-        }
-    }
-
-    fn go_by(&mut self, link: ToldLink) {
-        let old = self.config.satellite;
-        let new = old.with_told(link);
-        if new == old {
-            return;
-        }
-        Arc::make_mut(&mut self.config).satellite = new;
-        if LinkScheduler::is_another(&old, &new) {
-            self.change_link(Side::Satellite);
         }
     }
 }

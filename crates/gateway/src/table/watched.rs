@@ -5,7 +5,6 @@ use super::Gateway;
 use super::access::Context;
 use super::view::{LinkView, TakenFor};
 use crate::Side;
-use crate::config::Losses;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
 use crate::observe::Event;
@@ -13,7 +12,6 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
-use std::sync::Arc;
 
 impl<B: Buffer> Gateway<B> {
     /// The satellite link as it stands.
@@ -39,10 +37,8 @@ impl<B: Buffer> Gateway<B> {
     /// by all flows.
     pub(crate) fn believe_losses(&mut self, side: Side) {
         self.events.push(Event::CircuitBroken(side));
-        let leg = Arc::make_mut(&mut self.config).leg_mut(side);
-        leg.losses = Losses::Believed;
-        let rate = leg.rate;
-        self.links[side].break_circuit(rate);
+        self.links[side].break_circuit(self.config.leg(side).rate);
+        self.put_in_force();
         self.flows_believe(side);
     }
 

@@ -33,7 +33,7 @@ fn telling(link: ToldLink) -> TcpOptions {
 
 /// What the gateway goes by.
 fn known(table: &Table) -> ToldLink {
-    let leg = &table.gateway.config().satellite;
+    let leg = &table.gateway.in_force().satellite;
     ToldLink { rate: leg.rate, return_rate: leg.return_rate, round_trip: leg.round_trip }
 }
 

@@ -101,6 +101,9 @@ fn a_circuit_that_is_broken_is_shown_and_heard_of_by_all_flows() {
     table.gateway.believe_losses(Side::Satellite);
     assert_eq!(table.gateway.satellite_link(), broken);
     assert_eq!(table.gateway.controls(Side::Satellite), [usual]);
+    // What the operator has set is another thing than what is in force.
+    assert_eq!(*table.gateway.config(), known());
+    assert_eq!(table.gateway.in_force().satellite.losses, Losses::Believed);
 }
 
 #[test]
