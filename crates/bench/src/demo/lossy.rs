@@ -21,7 +21,7 @@ const LOSS: f64 = 0.01;
 
 /// How the file comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// By the hosts alone, with CUBIC.
     EndToEnd,
@@ -146,7 +146,7 @@ mod tests {
         let json = serde_json::to_value(lossy()).unwrap();
         assert!((json["limit_s"].as_f64().unwrap() - 11.83).abs() < 0.1, "{json}");
         let [cubic, known] = [0, 1].map(|i| &json["transfers"][i]);
-        assert_eq!((&cubic["variant"], &cubic["stopped_s"]), (&"end_to_end".into(), &60.0.into()));
+        assert_eq!((&cubic["variant"], &cubic["stopped_s"]), (&"end-to-end".into(), &60.0.into()));
         assert!(cubic.get("seconds").is_none());
         assert_eq!((&known["variant"], &known["seconds"]), (&"known".into(), &11.9.into()));
         assert_eq!(known["hash_matches"], true);

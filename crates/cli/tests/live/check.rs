@@ -95,7 +95,7 @@ fn keeps_from_splitting() {
         .expect("a bridge");
     let said = check(&testbed, "lan0", "sat0");
     assert_eq!((said.splits, said.names()), (false, vec!["port"]), "{}", said.text);
-    assert_eq!(said.problems[0]["effect"], "splits_nothing");
+    assert_eq!(said.problems[0]["effect"], "splits-nothing");
     // It says to configure that one.
     let other = said.remedy(0).strip_prefix("configure ").expect("what to configure");
     assert!(check(&testbed, other, "sat0").splits);
@@ -111,7 +111,7 @@ fn advises() {
     testbed.g1.output("ip", &route.split(' ').collect::<Vec<_>>()).expect("a route");
     let said = check(&testbed, "lan0", "sat0");
     assert!(said.splits, "{}", said.text);
-    assert_eq!(said.names(), ["ipv6_forwarding", "mtu"], "{}", said.text);
+    assert_eq!(said.names(), ["ipv6-forwarding", "mtu"], "{}", said.text);
     assert!(said.text.ends_with("\na gateway splits here\n"), "{}", said.text);
     for number in 0..2 {
         testbed.g1.output("sh", &["-c", said.remedy(number)]).expect("it is a command");
@@ -120,7 +120,7 @@ fn advises() {
 
     testbed.g1.sysctl("net.ipv6.conf.sat0.accept_ra", "1").expect("sysctl");
     let said = check(&testbed, "lan0", "sat0");
-    assert_eq!(said.names(), ["router_advertisements"], "{}", said.text);
+    assert_eq!(said.names(), ["router-advertisements"], "{}", said.text);
     testbed.g1.output("sh", &["-c", said.remedy(0)]).expect("it is a command");
     assert_eq!(check(&testbed, "lan0", "sat0").names(), [""; 0], "{}", said.text);
 }

@@ -91,7 +91,7 @@ fn what_only_looks_like_tcp() {
     for place in BOTH {
         let status = ask(testbed.gateway_at(place).1, "status");
         assert_eq!(status["totals"]["split"], 0, "{place:?}: {status}");
-        assert!(status["totals"]["forwarded_bytes"]["not_tcp"].as_u64() > Some(0), "{status}");
+        assert!(status["totals"]["forwarded_bytes"]["not-tcp"].as_u64() > Some(0), "{status}");
     }
 }
 

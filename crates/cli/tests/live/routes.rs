@@ -65,7 +65,7 @@ fn syn_acks_take_another_way() {
     for place in BOTH {
         let status = status(place);
         assert_eq!(status["flows"]["opening"], FAMILIES.len(), "{place:?}: {status}");
-        let forwarded = status["totals"]["forwarded_bytes"]["one_way"].as_u64();
+        let forwarded = status["totals"]["forwarded_bytes"]["one-way"].as_u64();
         assert!(forwarded > Some(6_000_000), "{place:?}: {status}");
     }
     for place in BOTH {
@@ -117,7 +117,7 @@ fn route_changes_behind_a_syn() {
                     // Where one direction stays, all that each family's hosts said that way.
                     let min = if detour == Detour::Both { 0 } else { 1_200_000 };
                     // A gateway that hears of a handshake that has gone on past it forgets that.
-                    let forwarded: u64 = ["one_way", "not_opened", "unknown_flow"]
+                    let forwarded: u64 = ["one-way", "not-opened", "unknown-flow"]
                         .iter()
                         .filter_map(|reason| totals["forwarded_bytes"][reason].as_u64())
                         .sum();

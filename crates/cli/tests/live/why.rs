@@ -143,11 +143,11 @@ fn rules() {
     assert!(text.contains("is split (open"), "{text}");
     assert_eq!(value["split_now"], true, "{value}");
     let value = why(&testbed, client, server, 443);
-    assert_eq!((names(&value), &value["flows_of_client"]), (vec!["client_limit"], &json!(1)));
+    assert_eq!((names(&value), &value["flows_of_client"]), (vec!["client-limit"], &json!(1)));
     // It is so, and known afterwards.
     let beyond = pairs(&testbed, 1);
     let value = why(&testbed, client, server, port(&beyond));
-    assert_eq!(value["before"][0]["reason"], "client_limit", "{value}");
+    assert_eq!(value["before"][0]["reason"], "client-limit", "{value}");
     let number = value["before"][0]["number"].as_str().expect("a number").to_owned();
     assert!(run(&testbed, &["flows", "--forwarded"]).contains(&number));
     let text = run(&testbed, &["why", &number]);

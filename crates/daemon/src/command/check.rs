@@ -38,8 +38,8 @@ enum Effect {
 impl Effect {
     fn name(self) -> &'static str {
         match self {
-            Effect::Stops => "does_not_start",
-            Effect::Sleeps => "splits_nothing",
+            Effect::Stops => "does-not-start",
+            Effect::Sleeps => "splits-nothing",
             Effect::Advice => "advice",
         }
     }

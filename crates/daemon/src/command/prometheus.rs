@@ -176,7 +176,7 @@ mod tests {
                 assert!(seen.insert(sample), "twice: {sample}");
             }
         }
-        assert!(seen.contains("bentpipe_flows{state=\"half_closed\"}"));
+        assert!(seen.contains("bentpipe_flows{state=\"half-closed\"}"));
         assert!(seen.contains("bentpipe_forwarded_bytes_total{reason=\"options\"}"));
     }
 

@@ -311,7 +311,7 @@ pub(super) mod tests {
         assert!(
             text.contains(
                 "not split: 37.50 % of bytes (3000), 25.00 % of packets (3), 0.00 % of flows; \
-                 not_tcp: 3 packets, 3000 bytes\n"
+                 not-tcp: 3 packets, 3000 bytes\n"
             ),
             "{text}"
         );

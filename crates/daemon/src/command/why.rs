@@ -255,7 +255,7 @@ fn reason(of: &Value) -> Option<Reason> {
 
 /// Whether a flow is split at the moment: not one that is being opened or released, or that is over.
 fn is_split(flow: &Value) -> bool {
-    ["open", "half_closed", "draining"].iter().any(|state| flow["state"] == *state)
+    ["open", "half-closed", "draining"].iter().any(|state| flow["state"] == *state)
 }
 
 fn standing(flow: &Value) -> String {

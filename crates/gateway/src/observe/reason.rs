@@ -75,11 +75,11 @@ impl Reason {
     /// A word for logs and JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Reason::UnknownFlow => "unknown_flow",
+            Reason::UnknownFlow => "unknown-flow",
             Reason::Options => "options",
-            Reason::NoRoom => "no_room",
-            Reason::HalfOpen => "half_open",
-            Reason::ClientLimit => "client_limit",
+            Reason::NoRoom => "no-room",
+            Reason::HalfOpen => "half-open",
+            Reason::ClientLimit => "client-limit",
             Reason::Policy => "policy",
             Reason::Observed => "observed",
             Reason::Short => "short",
@@ -90,10 +90,10 @@ impl Reason {
             Reason::Unreachable => "unreachable",
             Reason::Unanswered => "unanswered",
             Reason::Unfinished => "unfinished",
-            Reason::OneWay => "one_way",
-            Reason::NotOpened => "not_opened",
+            Reason::OneWay => "one-way",
+            Reason::NotOpened => "not-opened",
             Reason::Past => "past",
-            Reason::NotTcp => "not_tcp",
+            Reason::NotTcp => "not-tcp",
         }
     }
 

@@ -66,7 +66,7 @@ impl FlowState {
         match self {
             FlowState::Opening => "opening",
             FlowState::Open => "open",
-            FlowState::HalfClosed => "half_closed",
+            FlowState::HalfClosed => "half-closed",
             FlowState::Draining => "draining",
             FlowState::Releasing => "releasing",
             FlowState::Over => "over",
@@ -90,7 +90,7 @@ impl TakenFor {
     pub fn name(self) -> &'static str {
         match self {
             TakenFor::Link => "link",
-            TakenFor::ToldApart => "told_apart",
+            TakenFor::ToldApart => "told-apart",
             TakenFor::Believed => "believed",
         }
     }

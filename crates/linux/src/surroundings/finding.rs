@@ -85,16 +85,16 @@ impl Finding {
     /// Its kind, for machines.
     pub fn name(&self) -> &'static str {
         match self {
-            Finding::FlowTable { .. } => "flow_table",
+            Finding::FlowTable { .. } => "flow-table",
             Finding::Port { .. } => "port",
             Finding::Below { .. } => "below",
-            Finding::NotReturned { .. } => "not_returned",
+            Finding::NotReturned { .. } => "not-returned",
             Finding::Strangers { .. } => "strangers",
-            Finding::Ipv6Forwarding { .. } => "ipv6_forwarding",
-            Finding::RouterAdvertisements { .. } => "router_advertisements",
+            Finding::Ipv6Forwarding { .. } => "ipv6-forwarding",
+            Finding::RouterAdvertisements { .. } => "router-advertisements",
             Finding::Mtu { .. } => "mtu",
             Finding::Forwarding { .. } => "forwarding",
-            Finding::ConntrackFull { .. } => "conntrack_full",
+            Finding::ConntrackFull { .. } => "conntrack-full",
         }
     }
 
