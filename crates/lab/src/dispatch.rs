@@ -1,7 +1,6 @@
-//! Which run is made next, and what has come of those that ended: what threads share, and what hands runs out to other
-//! processes.
+//! The shared run queue: hands out runs, collects results.
 
-use crate::execute::{Event, Executed, Failure};
+use crate::executed::{Event, Executed, Failure};
 use crate::plan::{Job, Next, RunPlan};
 use crate::shard::Shard;
 use crate::store::{Key, RunRecord, Store};

@@ -1,5 +1,4 @@
-//! While the client has not acknowledged the SYN-ACK that its server has been acknowledged already: what
-//! [`SpoofedSynAck`](crate::handshake::SpoofedSynAck) decides is done.
+//! Runs the decisions of [`SpoofedSynAck`](crate::handshake::SpoofedSynAck) until the client acknowledges.
 
 use super::SplicedFlow;
 use crate::Side;

@@ -1,5 +1,4 @@
-//! Why segments were sent, held against what the wire shows: what was sent before is retransmitted for a reason that
-//! is one of retransmissions or probes, and new data for none of retransmissions.
+//! Checks of each segment's cause: old data needs one of retransmissions or probes, new data none of retransmissions.
 
 use super::edges::Endpoint;
 use crate::world::{How, NodeId, Segment};

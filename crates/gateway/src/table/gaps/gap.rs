@@ -44,7 +44,7 @@ pub(super) struct Passing<'a> {
 /// How often S must come again, and be answered by y.
 const REPEATS: u8 = 2;
 
-/// How long nobody must have sent what is missing. A gateway that leaves a connection repeats what it holds as soon as
+/// The missing bytes must stay unsent for this long. A gateway that leaves a connection repeats what it holds as soon as
 /// it hears that its host lives; one that is passed by sends it blindly before that, on a way that may not lead
 /// here. (Linux's timeouts double from 0.2 s, so for it anything from 10 to 19 s is the same.)
 const PATIENCE: Duration = Duration::from_secs(17);
@@ -130,8 +130,7 @@ pub(super) enum Sign {
     Sound,
     /// Nothing yet.
     Nothing,
-    /// Nothing until the host that it goes to has answered a copy with this sequence number, which that
-    /// host does not expect.
+    /// Undecided: this host is to be probed with a copy at this number, which it does not expect.
     Ask(SeqNum),
     /// An answer shows that the connection cannot go on.
     Lost(Lost),

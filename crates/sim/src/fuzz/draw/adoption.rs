@@ -1,4 +1,4 @@
-//! Gateways that split connections in mid-life, and such as another one has told of them. Drawn last, so that a seed without them is what it was before.
+//! Draws adoption and hand-over: last, so that seeds without them stay as they were.
 
 use super::{DRAIN, Draw};
 use crate::fuzz::attack::Forgery;
