@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod capture;
 mod class;
 mod connection;
 pub mod explain;
@@ -29,10 +30,11 @@ pub mod tshark;
 pub mod xpl;
 
 pub use analysis::{Analysis, Cause, Fact, Mark, Marks, Summary, analyse};
+pub use capture::{Capture, Counts};
 pub use class::{Class, Kind};
 pub use connection::{Connection, Direction, Flags, Offer, Sack, Segment};
 pub use file::{Damage, ReadError};
 pub use filter::{Filter, FilterError};
 pub use recorded::words;
 pub use series::{Quantity, Recorded};
-pub use table::{Capture, Counts, read};
+pub use table::read;

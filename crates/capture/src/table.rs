@@ -1,40 +1,15 @@
 //! A file's connections. A pair of addresses and ports can have several, one after the other: each SYN with another sequence number
 //! than the last begins one.
 
+use crate::capture::Capture;
 use crate::connection::{Connection, Direction, Flags, Offer};
-use crate::file::{self, Damage, ReadError};
+use crate::file::{self, ReadError};
 use crate::link_layer;
 use crate::packet::{self, Decoded, Tcp};
 use crate::{qlog, recorded};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::net::SocketAddr;
-
-/// What a file's packets were.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// All.
-    pub packets: u64,
-    /// TCP segments.
-    pub tcp: u64,
-    /// Fragments, which are left out.
-    pub fragments: u64,
-}
-
-/// A file that was read.
-#[derive(Debug, Default)]
-pub struct Capture {
-    /// Its TCP connections, in the order of their first segments.
-    pub connections: Vec<Connection>,
-    /// What its packets were.
-    pub counts: Counts,
-    /// Link types (LINKTYPE_…) that are not understood.
-    pub unknown_links: BTreeSet<i32>,
-    /// Where it ended too early.
-    pub damage: Option<Damage>,
-    /// How many events a recording says to be missing in it.
-    pub lost_events: u64,
-}
 
 /// Reads a file as a stream: pcap, pcapng, or qlog.
 ///

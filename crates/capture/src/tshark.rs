@@ -1,7 +1,7 @@
 //! Marks by tshark, compared with ours.
 
 use crate::analysis::{Mark, Marks, analyse};
-use crate::table::Capture;
+use crate::capture::Capture;
 use std::collections::BTreeMap;
 
 /// A packet that is marked differently.

@@ -2,11 +2,11 @@
 //! each column means.
 
 use crate::cell::{Cell, Heading, Kind, Row};
-use crate::execute::{Executed, Failure, LabError};
+use crate::executed::{Executed, Failure, LabError};
 use crate::packet_files;
 use crate::plan::PointEnd;
 use crate::point_figures::PointFigures;
-use crate::readme::{self, Part};
+use crate::readme::{self, Made, Part};
 use crate::series_file;
 use crate::store::{Key, RunRecord, Store};
 use crate::summary::{PointSummary, SummaryTable};
@@ -26,15 +26,6 @@ pub struct Folder {
     path: PathBuf,
     made: Made,
     figures: bool,
-}
-
-/// How results have come about: what the folder says of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Made {
-    /// By the simulator: the same again whenever it is run.
-    Simulated,
-    /// On real stacks.
-    Measured,
 }
 
 /// What an experiment has come to.

@@ -1,6 +1,6 @@
 //! Runs in real time: one after the other, each made even if the store has it, as real hosts never do the same twice.
 
-use crate::execute::{Event, Executed, Failure, LabError};
+use crate::executed::{Event, Executed, Failure, LabError};
 use crate::plan::{Job, PointEnd};
 use crate::store::{Key, RunRecord, Store};
 use bentpipe_results::{Outcome, RunError};

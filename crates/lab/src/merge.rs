@@ -1,7 +1,7 @@
 //! Stores of parts of an experiment, joined into one.
 
 use crate::dispatch::{Campaign, Dispatch};
-use crate::execute::Event;
+use crate::executed::Event;
 use crate::plan::{Job, Next};
 use crate::shipment::ShipmentError;
 use crate::store::{Key, Store};

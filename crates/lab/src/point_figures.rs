@@ -1,9 +1,9 @@
 //! The figures of a point's runs on their way into its summary. Of a run that was added nothing stays in memory: its
 //! figures wait in a spool, as they are needed a second time, for their distances from the mean.
 
+use crate::figures::FLOW_FIGURES;
 use crate::spool::{Place, Spool};
 use crate::store::{Figures, RunRecord};
-use crate::summary::ElementSummary;
 use bentpipe_scenario::repeat::{FirstPass, SampleSummary};
 use std::io;
 use std::path::Path;
@@ -34,6 +34,23 @@ pub(crate) struct PointFigures {
 struct Known {
     name: Vec<String>,
     figures: usize,
+}
+
+/// A flow, a link's direction or a group in a point's runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ElementSummary {
+    /// Its name: of a link with its ends.
+    pub name: Vec<String>,
+    /// Its figures, in their order; `None` where no run gives one.
+    pub figures: Vec<Option<SampleSummary>>,
+}
+
+impl ElementSummary {
+    /// A flow's figure, by its name in [`FLOW_FIGURES`].
+    pub fn flow_figure(&self, name: &str) -> Option<SampleSummary> {
+        let index = FLOW_FIGURES.iter().position(|figure| figure.name == name)?;
+        *self.figures.get(index)?
+    }
 }
 
 /// What the runs of a point say of each.

@@ -1,10 +1,18 @@
 //! The text in a folder of results that explains it.
 
 use crate::cell::{Heading, Kind};
-use crate::folder::Made;
 use crate::tables::Table;
 use bentpipe_scenario::Experiment;
 use std::fmt::Write;
+
+/// How results have come about: what the folder says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// By the simulator: the same again whenever it is run.
+    Simulated,
+    /// On real stacks.
+    Measured,
+}
 
 /// A table in the folder.
 pub(crate) struct Part {

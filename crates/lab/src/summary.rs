@@ -3,7 +3,7 @@
 use crate::cell::{Cell, Heading, Kind, Row};
 use crate::figures::{FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::plan::PointEnd;
-use crate::point_figures::PointMeans;
+use crate::point_figures::{ElementSummary, PointMeans};
 use bentpipe_scenario::repeat::{Enough, SampleSummary};
 use serde_json::{Map, Value, json};
 
@@ -32,23 +32,6 @@ pub struct PointSummary {
     pub utilisation: Option<SampleSummary>,
     /// Jain's index.
     pub fairness: Option<SampleSummary>,
-}
-
-/// A flow, a link's direction or a group in a point's runs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ElementSummary {
-    /// Its name: of a link with its ends.
-    pub name: Vec<String>,
-    /// Its figures, in their order; `None` where no run gives one.
-    pub figures: Vec<Option<SampleSummary>>,
-}
-
-impl ElementSummary {
-    /// A flow's figure, by its name in [`FLOW_FIGURES`].
-    pub fn flow_figure(&self, name: &str) -> Option<SampleSummary> {
-        let index = FLOW_FIGURES.iter().position(|figure| figure.name == name)?;
-        *self.figures.get(index)?
-    }
 }
 
 impl PointSummary {

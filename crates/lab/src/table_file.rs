@@ -1,7 +1,7 @@
 //! A table as two files, CSV and Parquet, that appear whole or not at all.
 
 use crate::cell::{Cell, Heading, Row};
-use crate::execute::LabError;
+use crate::executed::LabError;
 use crate::parquet_file::ParquetFile;
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind};

@@ -3,7 +3,6 @@
 //! DejaVu Sans is wider than nearly all sans-serif fonts, and Verdana, which has its proportions, comes with most
 //! systems: what has room in it has room in whatever a browser takes in its place.
 
-use crate::scene::Weight;
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 
@@ -18,6 +17,15 @@ pub const DESCENT: f64 = 0.24;
 
 /// From one line's baseline to the next one's, of the font's size.
 pub const LINE: f64 = 1.3;
+
+/// The weight of a font.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// Regular.
+    Regular,
+    /// Bold.
+    Bold,
+}
 
 /// The font's file.
 pub(crate) fn file(weight: Weight) -> &'static [u8] {

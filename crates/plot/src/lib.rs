@@ -10,7 +10,6 @@
 pub mod axes;
 pub mod chart;
 pub mod font;
-mod legend;
 pub mod palette;
 pub mod png;
 pub mod scene;

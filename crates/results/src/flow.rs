@@ -3,10 +3,6 @@
 use crate::{Completions, Tally};
 use bentpipe_core::time::{Duration, Instant};
 
-/// Which of a run's flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FlowId(pub usize);
-
 /// A flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowRow {

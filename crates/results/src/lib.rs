@@ -22,7 +22,7 @@ pub use capture::{
 };
 pub use efficiency::most_goodputs;
 pub use extended::{ExtendedTally, LossCauses};
-pub use flow::{FlowId, FlowRow, goodput, life};
+pub use flow::{FlowRow, goodput, life};
 pub use gateway::{GatewayRow, LegCounts};
 pub use group::{GroupRow, Spread};
 pub use link::LinkRow;
@@ -30,4 +30,4 @@ pub use outcome::{Outcome, RunRow, fairness};
 pub use run::{RunError, Sinks};
 pub use series::{Sample, SeriesSink};
 pub use tally::Tally;
-pub use transfer::{Completions, Transfer, TransferRow};
+pub use transfer::{Completions, FlowId, Transfer, TransferRow};

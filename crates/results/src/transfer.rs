@@ -1,7 +1,10 @@
 //! Transfers, and how long they take.
 
-use crate::FlowId;
 use bentpipe_core::time::{Duration, Instant};
+
+/// Which of a run's flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub usize);
 
 /// Work with a beginning and an end: a file, a reply, a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

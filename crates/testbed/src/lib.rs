@@ -2,10 +2,10 @@
 //! what is measured of all that.
 #![forbid(unsafe_code)]
 
+mod browser;
 pub mod ephemeral;
 pub mod five_hosts;
 pub mod flows;
-mod gateway_files;
 pub mod network;
 mod outcome;
 pub mod plan;

@@ -1,7 +1,8 @@
 //! What a scenario comes to on real stacks: checked for every point of its sweep.
 
-use crate::flows::Browser;
-use crate::gateway_files;
+mod gateway_files;
+
+use crate::browser::Browser;
 use crate::network::{
     Folder, Layout, NetworkError, Refusal, Stack, Stacks, refusals, stack, unrecorded,
 };

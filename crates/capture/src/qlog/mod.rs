@@ -4,9 +4,9 @@
 mod event;
 mod trace;
 
+use crate::capture::{Capture, Counts};
 use crate::connection::Connection;
 use crate::file::{Damage, ReadError};
-use crate::table::{Capture, Counts};
 use event::{Event, Header, Limited, Lost, Metrics, Name, Passed, Started};
 use serde::Deserialize;
 use std::collections::BTreeMap;

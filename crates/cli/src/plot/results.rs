@@ -1,10 +1,10 @@
 //! The figures of results that are there, drawn anew from their tables.
 
 use super::warn;
-use crate::sim;
-use bentpipe_lab::Source;
+use bentpipe_config::DocumentError;
 use bentpipe_lab::captures::{self, CaptureError};
 use bentpipe_lab::drawing::{self, DrawError, Drawn};
+use bentpipe_lab::{Source, SourceError};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,9 +16,12 @@ pub(crate) enum Error {
     /// There are no results in the folder.
     #[error("{0} is no folder of results: it has no scenario.toml")]
     NoResults(String),
+    /// There is no such scenario.
+    #[error(transparent)]
+    Source(#[from] SourceError),
     /// The scenario.
     #[error(transparent)]
-    Scenario(#[from] sim::Error),
+    Scenario(#[from] DocumentError),
     /// A figure names what there is not.
     #[error(transparent)]
     Figure(#[from] DrawError),
@@ -41,8 +44,8 @@ pub(super) fn run(
     if !own.is_file() {
         return Err(Error::NoResults(folder.display().to_string()));
     }
-    let source = Source::find(scenario.unwrap_or(&own)).map_err(sim::Error::from)?;
-    let experiment = source.experiment(&[]).map_err(sim::Error::from)?;
+    let source = Source::find(scenario.unwrap_or(&own))?;
+    let experiment = source.experiment(&[])?;
     drawing::check(&experiment)?;
     // The page of results links them.
     let graphs = captures::write_graphs(folder, &warn)?;

@@ -2,10 +2,10 @@
 
 use super::frame::Frame;
 use super::labels::{SIZE, XLabels};
+use super::legend::Legend;
 use super::{Figure, Panel, panel};
 use crate::axes::Axis;
 use crate::font;
-use crate::legend::Legend;
 use crate::scene::{Anchor, Area, Color, Element, Point, Scene, Text, Weight};
 
 const MARGIN: f64 = 10.0;

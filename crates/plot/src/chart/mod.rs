@@ -5,6 +5,7 @@ mod boxes;
 mod frame;
 mod labels;
 mod layout;
+mod legend;
 mod lines;
 mod panel;
 mod reference;

@@ -4,7 +4,8 @@
 
 mod style;
 
-pub use style::{Anchor, Color, Shape, Stroke, Weight};
+pub use crate::font::Weight;
+pub use style::{Anchor, Color, Shape, Stroke};
 
 /// A drawing.
 #[derive(Debug, Clone, PartialEq)]

@@ -64,15 +64,6 @@ pub enum Anchor {
     End,
 }
 
-/// The weight of a font.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    /// Regular.
-    Regular,
-    /// Bold.
-    Bold,
-}
-
 /// The form of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {

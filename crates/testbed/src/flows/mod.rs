@@ -15,8 +15,8 @@ mod request;
 mod socket;
 mod web;
 
+pub use crate::browser::Browser;
 pub use record::{Counts, FlowResult, Transfer};
-pub use web::Browser;
 
 use crate::network::{NetworkError, SocketTcp};
 use barrier::{Barriers, Ticket};

@@ -1,7 +1,7 @@
 //! What of a scenario cannot be done on real stacks: each by the key that asks for it, and why.
 
 use super::host_tcp::{Expressed, HostTcp, SocketTcp, express};
-use crate::flows::Browser;
+use crate::browser::Browser;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_scenario::{

@@ -1,7 +1,7 @@
 //! The `gateway.toml` of each gateway of a scenario.
 
+use super::PlanError;
 use crate::network::Layout;
-use crate::plan::PlanError;
 use bentpipe_config::gateway::GatewayFile;
 use bentpipe_scenario::{Experiment, NodeKind, Point};
 use toml::{Table, Value};

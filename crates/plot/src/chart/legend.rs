@@ -1,6 +1,6 @@
 //! Which look belongs to which name.
 
-use crate::chart::{Data, Figure, Reference, patch};
+use super::{Data, Figure, Reference, patch};
 use crate::font;
 use crate::palette::{self, MAX};
 use crate::scene::{Area, Element, Point, Shape, Stroke, Text, Weight};
