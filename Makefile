@@ -24,7 +24,7 @@ help:
 
 demo: cargo packages
 	@cargo build --release --quiet --bin bentpipe
-	@$(TARGET_DIR)/release/bentpipe demo --out out/demo
+	@$(TARGET_DIR)/release/bentpipe demo --output out/demo
 
 test: cargo test-packages
 	@scripts/test.sh

@@ -30,11 +30,11 @@ use progress::DemoProgress;
 /// What is not complete after a minute is stopped. It takes two minutes. Everything it makes is gone
 /// when it ends. Without root it runs the same downloads in virtual time.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  sudo bentpipe demo --out out/demo")]
+#[command(after_help = "Example:\n  sudo bentpipe demo --output out/demo")]
 pub(crate) struct Arguments {
     /// Where demo.json and demo.svg are written.
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
-    out: PathBuf,
+    output: PathBuf,
 
     /// Print the measurements as JSON instead of a table.
     #[arg(long)]
@@ -93,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
     let mut progress = DemoProgress::new(steps);
     let rows = measure::all(&link, &SIZES, gateways, &mut progress)?;
     let lossy = Lossy::new(&link, lossy::measure(&link, gateways, &mut progress)?);
+    drop(progress);
     let hosts = "Linux at the ends, with CUBIC unless another is named";
     finish(arguments, &link, hosts, &Report { rows, lossy })?;
     Ok(ExitCode::SUCCESS)
@@ -122,8 +123,8 @@ fn finish(
     report: &Report,
 ) -> Result<(), DemoError> {
     let json = report.to_json();
-    let json_path = arguments.out.join("demo.json");
-    let chart_path = arguments.out.join("demo.svg");
+    let json_path = arguments.output.join("demo.json");
+    let chart_path = arguments.output.join("demo.svg");
     write(&json_path, &json)?;
     write(&chart_path, &chart::draw(link, hosts, report))?;
     if arguments.json {

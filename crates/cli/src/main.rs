@@ -14,7 +14,7 @@ mod trace;
 
 use bentpipe_daemon::command as gateway;
 use bentpipe_daemon::invocation::Program;
-use bentpipe_daemon::outputs::{Outputs, Patience};
+use bentpipe_terminal::outputs::{Outputs, Patience};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Command::Gateway(_) | Command::Link(_) => Patience::WaitsForNobody,
         _ => Patience::Waits,
     };
-    let mut outputs = match Outputs::begin(patience) {
+    let mut outputs = match Outputs::begin(Program::Bentpipe.name(), patience) {
         Ok(outputs) => outputs,
         Err(code) => return code,
     };

@@ -2,6 +2,7 @@
 
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::{ConfigError, KEYS, PRESETS};
+use bentpipe_terminal::table::{Align, Table};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -68,11 +69,11 @@ fn print_presets(out: &mut impl Write) -> io::Result<()> {
 }
 
 fn print_parameters(out: &mut impl Write, config: &ConnectionConfig) -> io::Result<()> {
-    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
+    let mut table = Table::new([Align::Left, Align::Left, Align::Left]);
     for key in KEYS {
-        writeln!(out, "{:width$} = {:20} {}", key.name, key.value(config), key.takes)?;
+        table.row([key.name.to_owned(), format!("= {}", key.value(config)), key.takes.to_owned()]);
     }
-    Ok(())
+    write!(out, "{table}")
 }
 
 fn print_keys(out: &mut impl Write) -> io::Result<()> {

@@ -17,19 +17,20 @@ capture   core
 record    core
 gateway   core
 linux     core
+terminal  linux
 config    core gateway
 links     core config
 scenario  core gateway config links
 results   core gateway scenario
 sim       core gateway links scenario results
 emulator  core capture linux links
-daemon    core gateway capture record linux config
+daemon    core gateway capture record linux config terminal
 testbed   core gateway linux config links scenario results emulator
 lab       core gateway capture record plot config scenario results
 papers    core capture plot scenario results lab
 python    core capture config scenario lab sim
 bench     core gateway linux config links scenario results sim testbed lab
-cli       core capture plot config links scenario results sim linux emulator daemon testbed lab papers bench
+cli       core capture plot config links scenario results sim linux terminal emulator daemon testbed lab papers bench
 ";
 
 /// What is not to come onto a router with the gateway: drawing, tables, orbits, statistics.

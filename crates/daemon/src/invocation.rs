@@ -27,7 +27,8 @@ impl Program {
         *RUNS.get_or_init(|| Program::Bentpipe)
     }
 
-    fn name(self) -> &'static str {
+    /// Its name, as a shell knows it.
+    pub fn name(self) -> &'static str {
         match self {
             Program::Bentpipe => "bentpipe",
             Program::Gateway => "bentpipe-gateway",
@@ -59,11 +60,6 @@ impl Program {
             ExitCode::from(2)
         })
     }
-}
-
-/// The running program's name.
-pub(crate) fn program() -> &'static str {
-    Program::running().name()
 }
 
 /// What a shell takes to ask the gateway something: `bentpipe gateway`, or `bentpipe-gateway`.

@@ -9,7 +9,6 @@ mod events;
 pub mod gateway;
 pub mod invocation;
 mod origin;
-pub mod outputs;
 pub mod records;
 pub mod routes;
 pub mod tap;

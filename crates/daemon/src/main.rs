@@ -3,7 +3,7 @@
 
 use bentpipe_daemon::command;
 use bentpipe_daemon::invocation::Program;
-use bentpipe_daemon::outputs::{Outputs, Patience};
+use bentpipe_terminal::outputs::{Outputs, Patience};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
-    let mut outputs = match Outputs::begin(Patience::WaitsForNobody) {
+    let mut outputs = match Outputs::begin(Program::Gateway.name(), Patience::WaitsForNobody) {
         Ok(outputs) => outputs,
         Err(code) => return code,
     };

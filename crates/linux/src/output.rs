@@ -28,7 +28,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 const TOO_SLOW: &str = "their reader stands still, or is too slow";
 
 /// Makes a line that says how many were lost, and why.
-pub type Notice = fn(lines: u64, why: &str) -> String;
+pub type Notice = Box<dyn Fn(u64, &str) -> String + Send>;
 
 /// What a descriptor has not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -226,8 +226,9 @@ impl<W: Write + AsFd> Writer<W> {
     /// Tells of what was lost, if anything was.
     fn tell(&mut self, why: &str) -> io::Result<()> {
         if self.owed > 0 {
-            if let Some(notice) = self.notice {
-                self.write(notice(self.owed, why).as_bytes())?;
+            if let Some(notice) = &self.notice {
+                let line = notice(self.owed, why);
+                self.write(line.as_bytes())?;
             }
             self.owed = 0;
         }
@@ -293,13 +294,13 @@ mod tests {
         let (read, write) = pipe().unwrap();
         fcntl(&write, FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
         let line = [&[b'x'; 1023][..], b"\n"].concat();
-        (line, read, Output::to(write, Some(notice)).unwrap())
+        (line, read, Output::to(write, Some(Box::new(notice))).unwrap())
     }
 
     #[test]
     fn lines_are_written_in_their_order() {
         let (mut read, write) = pipe().unwrap();
-        let output = Output::to(write, Some(notice)).unwrap();
+        let output = Output::to(write, Some(Box::new(notice))).unwrap();
         (0..100).for_each(|number| output.put(format!("{number}\n").as_bytes()));
         finish(&output);
         let mut text = vec![0; 290];
@@ -342,7 +343,7 @@ mod tests {
     fn a_reader_that_is_gone_costs_the_lines_alone() {
         let (read, write) = pipe().unwrap();
         drop(read);
-        let output = Output::to(write, Some(notice)).unwrap();
+        let output = Output::to(write, Some(Box::new(notice))).unwrap();
         (0..10).for_each(|_| output.put(b"line\n"));
         finish(&output);
         let lost = output.lost();
@@ -354,7 +355,7 @@ mod tests {
         let Ok(full) = File::options().write(true).open("/dev/full") else { return };
         let (mut read, write) = pipe().unwrap();
         let target = Moving { to: full, next: Some(write.into()) };
-        let output = Output::to(target, Some(notice)).unwrap();
+        let output = Output::to(target, Some(Box::new(notice))).unwrap();
         output.put(b"first\n");
         finish(&output);
         let lost = output.lost();

@@ -71,7 +71,7 @@ pub fn all(
         files
             .map(|(&size, hash)| {
                 progress.begin(&format!("{} {path}", Bytes::new(size)));
-                download(testbed, size, hash, path, progress)
+                download(testbed, size, hash, path)
             })
             .collect::<Result<Vec<_>, MeasureError>>()
     };
@@ -82,7 +82,6 @@ pub fn all(
     } else {
         None
     };
-    progress.clear();
 
     Ok((0..sizes.len())
         .map(|i| {
@@ -117,7 +116,6 @@ fn download(
     size: u64,
     hash: &[u8],
     path: &'static str,
-    progress: &dyn Progress,
 ) -> Result<Download, MeasureError> {
     let destination: PathBuf = testbed.files().join("download");
     let error = |message| MeasureError::Download { bytes: Bytes::new(size), path, message };
@@ -131,7 +129,6 @@ fn download(
         if began.elapsed() > PATIENCE {
             return Err(error(format!("still not complete after {PATIENCE:?}")));
         }
-        progress.show();
     };
     if !status.success() {
         return Err(error(curl.stderr().trim().to_owned()));

@@ -8,10 +8,6 @@ pub trait Progress {
     fn update(&mut self, what: &str);
     /// Something has happened in it.
     fn note(&mut self, what: &str);
-    /// It goes on.
-    fn show(&self);
-    /// There is nothing more to be shown.
-    fn clear(&self);
     /// `what` cannot be measured here.
     fn left_out(&self, what: &str, why: &str);
 }

@@ -1,66 +1,50 @@
-//! What the demo is measuring.
+//! Progress of the demo's measurements.
 
-use bentpipe_bench::demo::Progress;
-use std::io::{self, IsTerminal as _, Write as _};
-use std::time::Instant;
+use bentpipe_bench::demo;
+use bentpipe_terminal::progress::Progress;
 
-/// What is being measured now: one line that is renewed on a terminal, one line each elsewhere.
-#[derive(Debug)]
+/// The progress of the demo: one line that is renewed on a terminal, one for each step elsewhere.
 pub(super) struct DemoProgress {
-    began: Instant,
+    progress: Progress,
     total: usize,
     current: usize,
     what: String,
-    terminal: bool,
 }
 
 impl DemoProgress {
+    /// Progress of so many measurements.
     pub(super) fn new(total: usize) -> DemoProgress {
-        let terminal = io::stderr().is_terminal();
-        DemoProgress { began: Instant::now(), total, current: 0, what: String::new(), terminal }
+        let progress = Progress::without_estimate("bentpipe demo", false);
+        DemoProgress { progress, total, current: 0, what: String::new() }
     }
 
     fn line(&self) -> String {
-        let elapsed = self.began.elapsed().as_secs();
-        format!("[{}/{}] {} ({elapsed} s)", self.current, self.total, self.what)
+        format!("[{}/{}] {}", self.current, self.total, self.what)
+    }
+
+    /// Of the measurements that are done.
+    fn share(&self) -> f64 {
+        self.current.saturating_sub(1) as f64 / self.total.max(1) as f64
     }
 }
 
-impl Progress for DemoProgress {
+impl demo::Progress for DemoProgress {
     fn begin(&mut self, what: &str) {
         self.current += 1;
         self.note(what);
     }
 
-    /// Only a terminal shows it.
     fn update(&mut self, what: &str) {
         what.clone_into(&mut self.what);
-        self.show();
+        self.progress.show(self.share(), || self.line());
     }
 
     fn note(&mut self, what: &str) {
         what.clone_into(&mut self.what);
-        if self.terminal {
-            self.show();
-        } else {
-            eprintln!("{}", self.line());
-        }
-    }
-
-    fn show(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[2K{}", self.line());
-            let _ = io::stderr().flush();
-        }
-    }
-
-    fn clear(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[2K");
-        }
+        self.progress.step(self.share(), || self.line());
     }
 
     fn left_out(&self, what: &str, why: &str) {
-        eprintln!("bentpipe demo: {what} is left out: {why}");
+        self.progress.print(&format!("bentpipe demo: {what} is left out: {why}"));
     }
 }

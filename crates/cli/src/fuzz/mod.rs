@@ -7,25 +7,19 @@ mod seeds;
 
 use bentpipe_sim::Listener;
 use bentpipe_sim::fuzz::{FaultPlan, SmallerPlan};
+use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use campaign::{Campaign, Found};
 use finding::Finding;
 use progress::DESCRIBED;
 use seeds::Seeds;
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
-
-/// What a shell expects of a program that Ctrl-C has ended.
-const INTERRUPTED: u8 = 130;
 
 /// Tests gateways in virtual time against faults that are drawn from seeds.
 ///
@@ -93,12 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
         let smaller: SmallerPlan = text.parse().map_err(|e| io::Error::other(name(&e)))?;
         return replay(&smaller.plan());
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The second one ends the program at once.
-        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_flag()?;
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let threads = threads.unwrap_or(NonZeroUsize::MIN);
     let progress = progress::SeedProgress::new(arguments.quiet, arguments.seeds.len());
@@ -117,10 +106,10 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     }
     progress.end();
     print(&campaign, &findings, seconds, arguments.json)?;
-    let interrupted = campaign.played < arguments.seeds.len();
+    let stopped = campaign.played < arguments.seeds.len();
     Ok(match campaign.found.is_empty() {
         false => ExitCode::FAILURE,
-        true if interrupted => ExitCode::from(INTERRUPTED),
+        true if stopped => interrupted(),
         true => ExitCode::SUCCESS,
     })
 }

@@ -1,6 +1,7 @@
 //! `bentpipe link profiles`: ready-made links.
 
 use bentpipe_links::{PROFILES, Profile};
+use bentpipe_terminal::table::{Align, Table};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -10,15 +11,18 @@ pub(super) fn print(as_json: bool, out: &mut dyn Write) -> io::Result<()> {
         let all: Vec<Value> = PROFILES.iter().map(object).collect();
         return writeln!(out, "{}", json!(all));
     }
-    writeln!(out, "{:16}{:>12}{:>12}{:>9}{:>9}  what", "profile", "down", "up", "delay", "up")?;
+    use Align::{Left, Right};
+    let mut table = Table::new([Left, Right, Right, Right, Right, Left]);
+    table.row(["profile", "down", "up", "delay", "up", "what"]);
     for profile in PROFILES {
         let Profile { name, rate, back_rate, delay, back_delay, about } = profile;
         let [rate, back_rate] = [rate, back_rate].map(ToString::to_string);
         let [delay, back_delay] =
             [delay, back_delay].map(|delay| format!("{}ms", delay.as_secs_f64() * 1e3));
-        writeln!(out, "{name:16}{rate:>12}{back_rate:>12}{delay:>9}{back_delay:>9}  {about}")?;
+        let [name, about] = [name, about].map(|text| (*text).to_owned());
+        table.row([name, rate, back_rate, delay, back_delay, about]);
     }
-    Ok(())
+    write!(out, "{table}")
 }
 
 fn object(profile: &Profile) -> Value {

@@ -11,19 +11,15 @@ use bentpipe_papers::live::{Beside, LiveError};
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::judge;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use bentpipe_terminal::interrupt::{interrupted, stop_flag};
+use progress::FigureProgress;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 use std::time::Instant;
-
-const INTERRUPTED: u8 = 130;
 
 /// Run the papers' figures, and see which of their claims hold
 ///
@@ -125,12 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         list::write(&catalogue, arguments.live, arguments.json, &mut io::stdout().lock())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The second one ends the program at once.
-        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_flag()?;
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let options = Options {
         runner: &bentpipe_sim::run_into,
@@ -141,14 +132,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if arguments.live {
         let figures: Vec<&Figure> = chosen.into_iter().map(|(_, figure)| figure).collect();
         return match live::run(&catalogue, &figures, arguments, &options) {
-            Err(Error::Live(LiveError::Run(RunError::Stopped))) => Ok(ExitCode::from(INTERRUPTED)),
-
+            Err(Error::Live(LiveError::Run(RunError::Stopped))) => Ok(interrupted()),
             other => other,
         };
     }
     let begin = Instant::now();
     let mut report = Report::default();
-    let progress = progress::Progress::new(chosen.len(), arguments.quiet);
+    let mut progress = FigureProgress::new(chosen.len(), arguments.quiet);
     for (_, figure) in &chosen {
         progress.begin(&figure.id);
         match one(&catalogue, figure, &options) {
@@ -159,7 +149,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
                     "bentpipe papers: stopped; finished runs are kept in {}, and the same command goes on from there",
                     arguments.output.display()
                 );
-                return Ok(ExitCode::from(INTERRUPTED));
+                return Ok(interrupted());
             }
             Err(error) => return Err(error),
         }

@@ -1,28 +1,34 @@
-//! What is said while figures are run.
+//! Progress of the figures.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use bentpipe_terminal::progress::Progress;
 
-/// A line with the figure that is run.
-pub(super) struct Progress(ProgressBar);
+/// The progress of the figures that are run.
+pub(super) struct FigureProgress {
+    progress: Progress,
+    figures: usize,
+    done: usize,
+}
 
-impl Progress {
-    /// Of so many figures.
-    pub(super) fn new(figures: usize, quiet: bool) -> Progress {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(figures as u64) };
-        let style = ProgressStyle::with_template("{pos}/{len} figures, {elapsed}: {msg}");
-        Progress(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
+impl FigureProgress {
+    /// Progress of so many figures.
+    pub(super) fn new(figures: usize, quiet: bool) -> FigureProgress {
+        FigureProgress { progress: Progress::new("bentpipe papers", quiet), figures, done: 0 }
     }
 
+    /// Shows that a figure begins.
     pub(super) fn begin(&self, figure: &str) {
-        self.0.set_message(figure.to_owned());
-        self.0.tick();
+        let (done, figures) = (self.done, self.figures);
+        let share = done as f64 / figures.max(1) as f64;
+        self.progress.show(share, || format!("{done} of {figures} figures, now {figure}"));
     }
 
-    pub(super) fn done(&self) {
-        self.0.inc(1);
+    /// Counts a figure that is done.
+    pub(super) fn done(&mut self) {
+        self.done += 1;
     }
 
+    /// Removes the bar.
     pub(super) fn end(&self) {
-        self.0.finish_and_clear();
+        self.progress.end();
     }
 }

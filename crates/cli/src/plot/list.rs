@@ -2,6 +2,7 @@
 
 use bentpipe_capture::{Direction, Flags, analyse};
 use bentpipe_lab::captures::{Chosen, Opened};
+use bentpipe_terminal::table::{Align, Table};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -66,31 +67,32 @@ pub(super) fn write(
         serde_json::to_writer_pretty(&mut *out, &rows)?;
         return writeln!(out);
     }
-    let mut last = None;
-    for row in rows {
-        if last.as_ref() != Some(&row.file) {
-            if files.len() > 1 {
-                writeln!(out, "{}", row.file)?;
-            }
-            writeln!(
-                out,
-                "{:>6}  {:<47} {:>15} {:>21} {:>9} {:>13}",
-                "number", "ends", "packets", "bytes", "duration", "retransmitted"
-            )?;
+    let rows: Vec<Row> = rows.collect();
+    for of_file in rows.chunk_by(|a, b| a.file == b.file) {
+        if files.len() > 1 {
+            writeln!(out, "{}", of_file[0].file)?;
         }
-        let pair = |pair: [u64; 2]| format!("{} + {}", pair[0], pair[1]);
-        let label = row.label.map(|label| format!("  {label}")).unwrap_or_default();
-        writeln!(
-            out,
-            "{:>6}  {:<47} {:>15} {:>21} {:>7.2} s {:>13}{label}",
-            row.connection,
+        write!(out, "{}", table(of_file))?;
+    }
+    Ok(())
+}
+
+/// The connections of one file.
+fn table(rows: &[Row]) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new([Right, Left, Right, Right, Right, Right, Left]);
+    table.row(["number", "ends", "packets", "bytes", "duration", "retransmitted"]);
+    let pair = |pair: [u64; 2]| format!("{} + {}", pair[0], pair[1]);
+    for row in rows {
+        table.row([
+            row.connection.to_string(),
             row.ends.join(" > "),
             pair(row.packets),
             pair(row.bytes),
-            row.duration_s,
-            pair(row.retransmissions)
-        )?;
-        last = Some(row.file);
+            format!("{:.2} s", row.duration_s),
+            pair(row.retransmissions),
+            row.label.clone().unwrap_or_default(),
+        ]);
     }
-    Ok(())
+    table
 }

@@ -13,18 +13,12 @@ use bentpipe_lab::{
     Executed, Failure, Folder, LabError, Options, Shard, Source, SourceError, execute,
 };
 use bentpipe_scenario::{Change, Experiment};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
-
-/// What a shell expects of a program that Ctrl-C has ended.
-const INTERRUPTED: u8 = 130;
 
 /// More failures than this are only counted.
 const FAILURES: usize = 5;
@@ -169,12 +163,7 @@ fn simulate(
     if arguments.no_figures {
         folder = folder.without_figures();
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The second one ends the program at once.
-        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_flag()?;
     if !arguments.merge.is_empty() {
         merge::merge(experiment, &store, &arguments.merge, arguments.quiet)?;
     }
@@ -187,7 +176,7 @@ fn simulate(
         shard: arguments.shard,
         stop: &stop,
     };
-    let progress = progress::RunProgress::new("sim", arguments.quiet);
+    let progress = progress::RunProgress::new("bentpipe sim", arguments.quiet);
     let executed = execute(experiment, &store, &options, &|event| progress.heed(&event))?;
     progress.end();
     for failure in executed.failures.iter().take(FAILURES) {
@@ -205,7 +194,7 @@ fn simulate(
                 path.display()
             );
         }
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(interrupted());
     }
     let failed = if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if let Some(shard) = arguments.shard {

@@ -1,100 +1,64 @@
-//! How far an experiment is: a bar on a terminal, a line now and then elsewhere.
-//!
-//! indicatif, because it knows terminals, draws no more often than is of use, and keeps lines
-//! that are printed meanwhile out of the bar.
+//! Progress of an experiment's runs.
 
 use bentpipe_lab::{Event, Job};
-use indicatif::{ProgressBar, ProgressStyle};
+use bentpipe_terminal::progress::Progress;
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-/// Between two lines where there is no terminal.
-const PAUSE: Duration = Duration::from_secs(10);
-
-/// Parts of the bar for each run.
-const PARTS: f64 = 1000.0;
-
-/// What is shown.
+/// The progress of an experiment.
 pub(crate) struct RunProgress {
-    /// The subcommand.
-    name: &'static str,
-    quiet: bool,
-    /// On a terminal.
-    bar: Option<ProgressBar>,
+    progress: Progress,
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 struct State {
     running: BTreeMap<Job, f64>,
     finished: u64,
-    stored: u64,
     needed: u64,
-    spoke: Instant,
 }
 
 impl RunProgress {
-    /// Nothing has been done yet.
-    pub(crate) fn new(name: &'static str, quiet: bool) -> RunProgress {
-        let bar = (!quiet && stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template("{bar:40} {msg} {elapsed} (left: {eta})");
-            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        let (running, spoke) = (BTreeMap::new(), Instant::now());
-        let state = State { running, finished: 0, stored: 0, needed: 0, spoke };
-        RunProgress { name, quiet, bar, state: Mutex::new(state) }
+    /// Progress of `command` (`bentpipe sim`), of which nothing has been done yet.
+    pub(crate) fn new(command: &'static str, quiet: bool) -> RunProgress {
+        RunProgress { progress: Progress::new(command, quiet), state: Mutex::default() }
     }
 
-    /// Something has happened.
+    /// Shows what has happened.
     pub(crate) fn heed(&self, event: &Event<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Running(job, share) => {
                 state.running.insert(*job, *share);
             }
-            Event::Finished { job, stored, needed } => {
+            Event::Finished { job, needed, .. } => {
                 state.running.remove(job);
                 state.finished += 1;
-                state.stored += u64::from(*stored);
                 state.needed = *needed;
             }
             // Failures are said at the end: which of them count is known then.
             Event::Failed(_) | Event::Ended(_) => {}
-            Event::Damaged(damaged) if !self.quiet => {
-                self.say(&format!("{damaged}; its run is made again"));
+            Event::Damaged(damaged) if !self.progress.is_quiet() => {
+                self.progress.print(&format!("bentpipe: {damaged}; its run is made again"));
             }
             Event::Damaged(_) => {}
         }
-        self.show(&mut state);
+        self.show(&state);
     }
 
-    fn show(&self, state: &mut State) {
+    fn show(&self, state: &State) {
         // Runs that are made ahead may turn out not to be needed.
         let needed = state.needed.max(state.finished);
-        if let Some(bar) = &self.bar {
-            let running: f64 = state.running.values().sum();
-            bar.set_length((needed.max(1) as f64 * PARTS) as u64);
-            bar.set_position(((state.finished as f64 + running) * PARTS) as u64);
-            bar.set_message(format!("{} of {needed} runs", state.finished));
-        } else if !self.quiet && needed > 0 && state.spoke.elapsed() >= PAUSE {
-            state.spoke = Instant::now();
-            eprintln!("bentpipe {}: {} of {needed} runs", self.name, state.finished);
+        if needed == 0 {
+            return;
         }
+        let running: f64 = state.running.values().sum();
+        let share = (state.finished as f64 + running) / needed as f64;
+        self.progress.show(share, || format!("{} of {needed} runs", state.finished));
     }
 
-    fn say(&self, line: &str) {
-        let print = || eprintln!("bentpipe: {line}");
-        match &self.bar {
-            Some(bar) => bar.suspend(print),
-            None => print(),
-        }
-    }
-
-    /// Nothing is shown any more.
+    /// Removes the bar.
     pub(crate) fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.progress.end();
     }
 }

@@ -3,6 +3,7 @@
 use bentpipe_lab::figures::FLOW_FIGURES;
 use bentpipe_lab::{ElementSummary, PointSummary, Results};
 use bentpipe_scenario::repeat::{Enough, SampleSummary};
+use bentpipe_terminal::table::{Align, Table};
 use std::io::{self, Write};
 
 /// More flows of a point than this are shown by their mean.
@@ -33,22 +34,16 @@ pub(crate) fn print(out: &mut impl Write, results: &Results) -> io::Result<()> {
         head.extend(spread);
     }
     head.extend(["retransmitted", "timeouts", "utilisation", "fairness"].map(str::to_owned));
-    let mut rows = vec![head];
+    let columns = head.iter().enumerate();
+    // Texts to the left, numbers to the right.
+    let mut table =
+        Table::new(columns.map(|(column, _)| if column < 2 { Align::Left } else { Align::Right }));
+    table.row(head);
     for point in &results.points {
         let figures = Figures { scale, completions };
-        rows.extend(figures.rows(point));
+        figures.rows(point).into_iter().for_each(|row| table.row(row));
     }
-    let count = rows[0].len();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            // Texts to the left, numbers to the right.
-            if column < 2 { format!("{cell:width$}") } else { format!("{cell:>width$}") }
-        });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        writeln!(out, "{}", line.trim_end())?;
-    }
+    write!(out, "{table}")?;
     notes(out, results)
 }
 

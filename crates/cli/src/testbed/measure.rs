@@ -1,20 +1,17 @@
 //! `bentpipe testbed run`: all runs of an experiment, one after the other.
 
-use super::{Error, INTERRUPTED, named, warn};
+use super::{Error, named, warn};
 use crate::sim::progress::RunProgress;
 use crate::sim::table;
 use bentpipe_lab::{Event, Failure, Folder, measure};
 use bentpipe_scenario::{Change, Point};
+use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use bentpipe_testbed::flows::PlayError;
 use bentpipe_testbed::network::{Network, Stacks};
 use bentpipe_testbed::{plan, play};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Runs the flows of a testbed that is up: every point of the scenario's sweep, as often as it says, one
 /// after the other, in real time.
@@ -67,16 +64,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if !arguments.quiet {
         warn(&points);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The second one ends the program at once.
-        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_flag()?;
     let path = arguments.output.clone().unwrap_or_else(|| usual_output(&name, arguments.point));
     let (folder, store) = Folder::open(&path)?;
     let folder = folder.of_measurements();
-    let progress = RunProgress::new("testbed run", arguments.quiet);
+    let progress = RunProgress::new("bentpipe testbed run", arguments.quiet);
     let chosen: Vec<&Point> = points.iter().map(|live| &live.point).collect();
     let watch = |event: &Event<'_>| progress.heed(event);
     let mut run = |place: usize, run, go_on: &mut dyn FnMut(f64) -> bool| {
@@ -104,7 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     if executed.stopped {
         eprintln!("bentpipe testbed: interrupted; {name} is still up");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(interrupted());
     }
     Ok(if executed.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

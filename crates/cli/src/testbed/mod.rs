@@ -16,9 +16,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What a shell expects of a program that Ctrl-C has ended.
-const INTERRUPTED: u8 = 130;
-
 /// Lays a scenario out as network namespaces, and runs its flows there on Linux's own TCP.
 ///
 /// Hosts and routers are Linux, gateways are `bentpipe gateway`, links are the emulator of `bentpipe

@@ -1,17 +1,14 @@
 //! `bentpipe testbed up`.
 
-use super::{Error, INTERRUPTED, name_of, warn};
+use super::{Error, name_of, warn};
 use crate::sim;
 use bentpipe_lab::Source;
 use bentpipe_scenario::Change;
+use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use bentpipe_testbed::network::{self, Folder, Network, NetworkError, Request, Stacks};
 use bentpipe_testbed::plan::{self, PlanError};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Brings the network of a scenario up: of a sweep, that of the first point. It stays when this ends.
 ///
@@ -53,10 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return already(&name, experiment.source(), arguments.any_stack);
     }
     warn(&points);
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_flag()?;
     let binary = std::env::current_exe()?;
     let request = Request {
         name: &name,
@@ -70,7 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let network = match Network::up(&request, &first.stack, &first.gateways, &stop) {
         Err(NetworkError::Interrupted) => {
             eprintln!("bentpipe testbed: interrupted; nothing is left of {name}");
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(interrupted());
         }
         other => other?,
     };

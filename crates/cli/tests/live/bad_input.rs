@@ -188,7 +188,7 @@ fn demo_without_root() {
     chown(&out, Some(65534), Some(65534)).expect("owner");
     let mut command = as_nobody(&testbed.g1, BENTPIPE);
     let mut demo =
-        Process::start("demo", command.arg("demo").arg("--out").arg(&out)).expect("start");
+        Process::start("demo", command.arg("demo").arg("--output").arg(&out)).expect("start");
     let status = demo.wait(PATIENCE).expect("it ends by itself");
     assert!(status.success(), "{}", demo.stderr());
     assert!(demo.stderr().contains("root") && demo.stderr().contains("simulated"));

@@ -4,8 +4,8 @@ use super::inquiry::UNSPLIT;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_gateway::{FlowView, LegView, Unsplit};
+use bentpipe_terminal::table::{Align, Table};
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 const HEAD: [&str; 18] = [
     "flow",
@@ -34,28 +34,15 @@ const TEXTS: usize = 4;
 /// A table with a line for each leg.
 pub(super) fn table(flows: &mut [FlowView]) -> String {
     flows.sort_by_key(|flow| (flow.client, flow.server));
-    let mut rows = vec![HEAD.map(str::to_owned)];
-    rows.extend(flows.iter().flat_map(lines));
-    aligned(&rows, |column| column < TEXTS || column == LEG)
-}
-
-/// Rows under each other. Columns that are no texts are numbers.
-fn aligned<const N: usize>(rows: &[[String; N]], is_text: impl Fn(usize) -> bool) -> String {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-            if is_text(column) { format!("{cell:width$}") } else { format!("{cell:>width$}") }
-        });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    let is_text = |column| column < TEXTS || column == LEG;
+    let columns = (0..HEAD.len()).map(|column| match is_text(column) {
+        true => Align::Left,
+        false => Align::Right,
+    });
+    let mut table = Table::new(columns);
+    table.row(HEAD);
+    flows.iter().flat_map(lines).for_each(|line| table.row(line));
+    table.to_string()
 }
 
 /// The column that says towards which side a leg goes.
@@ -166,24 +153,25 @@ pub(super) fn flow(flow: &FlowView) -> Value {
 /// A table of connections that were not split, the last ones first, as of `now`.
 pub(super) fn unsplit_table(unsplit: &mut [Unsplit], now: Duration) -> String {
     unsplit.sort_by_key(|it| std::cmp::Reverse((it.at, it.number)));
-    let mut rows =
-        vec![["flow", "client", "server", "not split for", "times", "ago"].map(str::to_owned)];
-    rows.extend(unsplit.iter().map(|it| {
+    use Align::{Left, Right};
+    let mut table = Table::new([Left, Left, Left, Left, Right, Right]);
+    table.row(["flow", "client", "server", "not split for", "times", "ago"]);
+    for it in unsplit.iter() {
         let opened = if it.opener == it.hosts.client.ip() {
             String::new()
         } else {
             format!(" ({})", it.opener)
         };
-        [
+        table.row([
             format!("{UNSPLIT}{}", it.number),
             format!("{}{opened}", it.hosts.client),
             it.hosts.server.to_string(),
             it.reason.name().to_owned(),
             it.times.to_string(),
             span(age(it, now)),
-        ]
-    }));
-    aligned(&rows, |column| column < 4)
+        ]);
+    }
+    table.to_string()
 }
 
 /// As JSON, as of `now`.

@@ -107,7 +107,6 @@ pub fn all(
         };
         threads.into_iter().map(join).collect::<Result<Vec<_>, MeasureError>>()
     });
-    progress.clear();
     for (variant, stage) in variants.iter().zip(now()) {
         if let Stage::LeftOut(why) = stage {
             progress.left_out(variant.name(), &why);

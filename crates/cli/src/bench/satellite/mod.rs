@@ -8,18 +8,13 @@ use super::BenchError;
 use bentpipe_bench::satellite::campaign::Campaign;
 use bentpipe_bench::satellite::cases;
 use bentpipe_bench::satellite::row::{Row, Table};
+use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use progress::CaseProgress;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
-
-/// What a shell expects of a program that Ctrl-C has ended.
-const INTERRUPTED: u8 = 130;
 
 /// How far are the gateways from the limit of the link, and from what is wanted of them?
 ///
@@ -81,12 +76,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The second one ends the program at once.
-        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_flag()?;
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let campaign = Campaign::new(&cases, arguments.seeds)?;
     let progress = CaseProgress::new(arguments.quiet, campaign.runs());
@@ -100,7 +90,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     }
     if stop.load(Ordering::Relaxed) {
         eprintln!("bentpipe bench satellite: stopped; {} of {} cases", rows.len(), cases.len());
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(interrupted());
     }
     let missed = rows.iter().any(|row: &Row| row.met == Some(false));
     Ok(if arguments.strict && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

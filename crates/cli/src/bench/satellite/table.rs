@@ -1,6 +1,7 @@
 //! The table for people.
 
 use bentpipe_bench::satellite::row::Row;
+use bentpipe_terminal::table::{Align, Table};
 use std::io::{self, Write};
 
 /// A column: its heading, and its cell in a row.
@@ -45,26 +46,15 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         _ => String::new(),
     };
     columns.push(("met  target", rows.iter().map(met).collect()));
-    let widths: Vec<usize> = columns
-        .iter()
-        .map(|(heading, cells)| {
-            let cells = cells.iter().map(|cell| cell.chars().count());
-            cells.chain([heading.chars().count()]).max().unwrap_or(0)
-        })
-        .collect();
     let last = columns.len() - 1;
-    for line in 0..=rows.len() {
-        let mut text = String::new();
-        for (index, ((heading, cells), width)) in columns.iter().zip(&widths).enumerate() {
-            let cell = if line == 0 { heading } else { cells[line - 1].as_str() };
-            // Texts to the left, numbers to the right.
-            text += &match index == 0 || index == last {
-                true => format!("{cell:width$}  "),
-                false => format!("{cell:>width$}  "),
-            };
-        }
-        writeln!(out, "{}", text.trim_end())?;
+    // Texts to the left, numbers to the right.
+    let aligned = |column| if column == 0 || column == last { Align::Left } else { Align::Right };
+    let mut table = Table::new((0..=last).map(aligned));
+    table.row(columns.iter().map(|(heading, _)| *heading));
+    for row in 0..rows.len() {
+        table.row(columns.iter().map(|(_, cells)| cells[row].as_str()));
     }
+    write!(out, "{table}")?;
     notes(out, rows)
 }
 

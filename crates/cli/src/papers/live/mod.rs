@@ -6,11 +6,12 @@ mod progress;
 mod table;
 mod testbeds;
 
-use super::{Arguments, Error, INTERRUPTED, commit};
+use super::{Arguments, Error, commit};
 use bentpipe_papers::catalogue::{Catalogue, Figure};
 use bentpipe_papers::live::{LiveEvent, LiveOptions, LivePlan, MadeRuns, StoredRuns, make_missing};
 use bentpipe_papers::run::Options;
-use progress::Progress;
+use bentpipe_terminal::interrupt::interrupted;
+use progress::LiveProgress;
 use std::io::{self, Write};
 use std::iter;
 use std::num::NonZeroUsize;
@@ -37,7 +38,7 @@ pub(super) fn run(
     let side_by_side = arguments.side_by_side.map_or(PER_PROCESSOR * cores, NonZeroUsize::get);
     let machine = machine::this(commit::of_checkout(), side_by_side);
     let stored = StoredRuns::open(&options.folder.join("live"), &machine.kernel)?;
-    let progress = Progress::new(arguments.quiet);
+    let progress = LiveProgress::new(arguments.quiet, side_by_side);
     let plans = figures
         .iter()
         .map(|figure| LivePlan::new(figure, catalogue.files(), &Testbeds, arguments.quick, options))
@@ -50,7 +51,7 @@ pub(super) fn run(
         processors: cores,
         stop: options.stop,
     };
-    let watch = |event: LiveEvent<'_>| progress.heed(event, side_by_side);
+    let watch = |event: LiveEvent<'_>| progress.heed(event);
     let MadeRuns { runs, failures } = make_missing(&plans, &live, &watch);
     progress.end();
     if runs > 0 && !arguments.quiet {
@@ -64,7 +65,7 @@ pub(super) fn run(
             "bentpipe papers: stopped; finished runs are kept in {}, and the same command goes on from there",
             options.folder.display()
         );
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(interrupted());
     }
     for (why, (first, count)) in &failures {
         let others = if *count > 1 { format!(", and {} others", count - 1) } else { String::new() };

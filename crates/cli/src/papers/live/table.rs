@@ -1,16 +1,17 @@
 //! What was simulated beside what was measured, for a terminal and for programs.
 
 use bentpipe_papers::live::{Beside, Measured};
+use bentpipe_terminal::table::{Align, Table};
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use std::iter;
 
 /// As text.
 pub(super) fn write(measured: &[Measured], out: &mut impl Write) -> io::Result<()> {
     for one in measured {
         for beside in &one.beside {
             writeln!(out, "{}: {}\n", one.figure, beside.title())?;
-            rows(&beside.cells(), out)?;
-            writeln!(out)?;
+            writeln!(out, "{}", rows(&beside.cells()))?;
         }
         for judged in &one.claims {
             let (verdict, claim) = (judged.verdict.words(), &judged.claim);
@@ -30,24 +31,12 @@ pub(super) fn write(measured: &[Measured], out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// Columns as wide as their widest cell, numbers to the right.
-fn rows(cells: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
+/// Rows of a table of numbers.
+fn rows(cells: &[Vec<String>]) -> Table {
     let columns = cells.first().map_or(0, Vec::len);
-    let width = |column: usize| {
-        let lengths =
-            cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        lengths.max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in cells {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let pad = " ".repeat(width.saturating_sub(cell.chars().count()));
-            line.push_str(&format!("  {pad}{cell}"));
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    let mut table = Table::new(iter::repeat_n(Align::Right, columns)).indented(2);
+    cells.iter().for_each(|row| table.row(row));
+    table
 }
 
 /// As JSON.
@@ -73,17 +62,4 @@ pub(super) fn json(measured: &[Measured]) -> Value {
         })
     };
     json!(measured.iter().map(figure).collect::<Vec<_>>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_as_wide_as_they_have_to_be() {
-        let cells = [["a", "live"], ["long", "1 ± 2"]].map(|row| row.map(str::to_owned).to_vec());
-        let mut text = Vec::new();
-        rows(&cells, &mut text).unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), "     a   live\n  long  1 ± 2\n");
-    }
 }

@@ -1,7 +1,6 @@
 //! Standard error and standard output of a program that carries packets: it waits for neither.
 
-use crate::invocation;
-use bentpipe_linux::output::{Lost, Output};
+use bentpipe_linux::output::{Lost, Notice, Output};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -24,18 +23,19 @@ pub enum Patience {
 
 /// Both descriptors. Dropping it waits a second at most for what has not been written.
 pub struct Outputs {
+    program: &'static str,
     log: Option<Output>,
     stdout: Option<Output>,
 }
 
 impl Outputs {
-    /// Standard error as the log and messages want it, and the log has begun.
+    /// Prepares standard error for the log and the messages of `program`, and begins to log.
     ///
     /// # Errors
     /// The exit code with which the program is to end, as it could say nothing: that is said.
-    pub fn begin(patience: Patience) -> Result<Outputs, ExitCode> {
-        let outputs = Outputs::new(patience).map_err(|error| {
-            eprintln!("{}: cannot write to standard error: {error}", invocation::program());
+    pub fn begin(program: &'static str, patience: Patience) -> Result<Outputs, ExitCode> {
+        let outputs = Outputs::new(program, patience).map_err(|error| {
+            eprintln!("{program}: cannot write to standard error: {error}");
             ExitCode::FAILURE
         })?;
         outputs.log();
@@ -45,17 +45,19 @@ impl Outputs {
     /// The program's exit code; an error is said in a line.
     pub fn end(&self, result: Result<ExitCode, Box<dyn std::error::Error>>) -> ExitCode {
         result.unwrap_or_else(|error| {
-            self.say(&format!("{}: {error}\n", invocation::program()));
+            self.say(&format!("{}: {error}\n", self.program));
             ExitCode::FAILURE
         })
     }
 
-    fn new(patience: Patience) -> io::Result<Outputs> {
+    fn new(program: &'static str, patience: Patience) -> io::Result<Outputs> {
         let log = match patience {
             Patience::Waits => None,
-            Patience::WaitsForNobody => Some(Output::to(duplicate(&io::stderr())?, Some(notice))?),
+            Patience::WaitsForNobody => {
+                Some(Output::to(duplicate(&io::stderr())?, Some(notice_of(program)))?)
+            }
         };
-        Ok(Outputs { log, stdout: None })
+        Ok(Outputs { program, log, stdout: None })
     }
 
     /// Begins to log, of what RUST_LOG chooses.
@@ -116,9 +118,10 @@ fn duplicate(descriptor: &impl AsFd) -> io::Result<File> {
     Ok(descriptor.as_fd().try_clone_to_owned()?.into())
 }
 
-/// A line as the log's own.
-fn notice(lines: u64, why: &str) -> String {
-    let now = humantime::format_rfc3339_micros(SystemTime::now());
-    let program = invocation::program();
-    format!("{now}  WARN {program}: {lines} lines of the log were lost: {why}\n")
+/// Makes a line as the log's own.
+fn notice_of(program: &'static str) -> Notice {
+    Box::new(move |lines, why| {
+        let now = humantime::format_rfc3339_micros(SystemTime::now());
+        format!("{now}  WARN {program}: {lines} lines of the log were lost: {why}\n")
+    })
 }
