@@ -1,40 +1,11 @@
 //! A connection as a capture has it: its segments in the order of the file.
 
-use crate::explain::Silence;
+use crate::direction::Direction;
 use crate::series::Recorded;
+use crate::silence::Silence;
 use bentpipe_core::tcp::cause::Cause as SenderCause;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-
-/// Which end sent a segment. The first end sent the SYN or, where that is missing, the first segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Direction {
-    /// From the first end to the second.
-    #[default]
-    Forward,
-    /// From the second end to the first.
-    Backward,
-}
-
-impl Direction {
-    /// Both.
-    pub const BOTH: [Direction; 2] = [Direction::Forward, Direction::Backward];
-
-    /// The other one.
-    #[must_use]
-    pub fn reverse(self) -> Direction {
-        match self {
-            Direction::Forward => Direction::Backward,
-            Direction::Backward => Direction::Forward,
-        }
-    }
-
-    /// 0 or 1.
-    #[must_use]
-    pub fn index(self) -> usize {
-        self as usize
-    }
-}
 
 /// The control bits of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! What was recorded besides packets: windows, timers and queues over time.
 
-use crate::connection::Direction;
+use crate::direction::Direction;
 
 /// A quantity over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,8 @@
 //! than the last begins one.
 
 use crate::capture::Capture;
-use crate::connection::{Connection, Direction, Flags, Offer};
+use crate::connection::{Connection, Flags, Offer};
+use crate::direction::Direction;
 use crate::file::{self, ReadError};
 use crate::link_layer;
 use crate::packet::{self, Decoded, Tcp};

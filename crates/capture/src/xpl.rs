@@ -2,7 +2,8 @@
 //! an R, the line of acknowledgments below (green), that of the window above (yellow), sacked ranges purple with an S.
 
 use crate::analysis::{Analysis, Mark};
-use crate::connection::{Connection, Direction, Flags};
+use crate::connection::{Connection, Flags};
+use crate::direction::Direction;
 use std::fmt::Write;
 
 /// The graph of what one direction sent. Places are relative to its first segment, times are seconds since 1970.

@@ -2,7 +2,8 @@
 //! guide leaves a case open, what tshark 4.0 does with a capture decides: the tests compare.
 
 use super::marks::{Mark, Marks};
-use crate::connection::{Connection, Direction, Flags, Segment};
+use crate::connection::{Connection, Flags, Segment};
+use crate::direction::Direction;
 
 /// How soon after a duplicate ACK a fast retransmission comes.
 const FAST: i64 = 20_000_000;

@@ -15,7 +15,8 @@ mod unwrap;
 pub use flight::Cause;
 pub use marks::{Mark, Marks};
 
-use crate::connection::{Connection, Direction, Flags};
+use crate::connection::{Connection, Flags};
+use crate::direction::Direction;
 use flight::Flight;
 use unwrap::Unwrap;
 

@@ -6,11 +6,12 @@
 mod limiter;
 pub mod telling;
 
-pub use limiter::Limiter;
+pub use crate::silence::{Limiter, Silence};
 
 use crate::analysis::{Analysis, Cause};
 use crate::class::{Class, Kind};
-use crate::connection::{Connection, Direction, Flags, Segment};
+use crate::connection::{Connection, Flags, Segment};
+use crate::direction::Direction;
 use bentpipe_core::tcp::cause::Cause as SenderCause;
 use limiter::Sender;
 use std::collections::BTreeMap;
@@ -67,19 +68,6 @@ pub struct Run {
     pub again: bool,
     /// Of retransmitted data: what seems to have made the sender send the first of it.
     pub trigger: Option<Trigger>,
-}
-
-/// A time without a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Silence {
-    /// In nanoseconds since the connection's first segment.
-    pub begin: i64,
-    /// Its end.
-    pub end: i64,
-    /// What kept the sender from sending.
-    pub limiter: Limiter,
-    /// Whether that is inferred.
-    pub inferred: bool,
 }
 
 /// A part of a story.

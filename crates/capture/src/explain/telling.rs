@@ -2,7 +2,8 @@
 
 use super::{Event, Run, Silence, Story, Trigger, Why, explain};
 use crate::analysis::analyse;
-use crate::connection::{Connection, Direction};
+use crate::connection::Connection;
+use crate::direction::Direction;
 use crate::recorded::words;
 use serde_json::{Value, json};
 use std::io::{self, Write};

@@ -5,7 +5,8 @@ mod encode;
 
 use crate::analysis::{Cause, Mark, analyse};
 use crate::class::Class;
-use crate::connection::{Connection, Direction};
+use crate::connection::Connection;
+use crate::direction::Direction;
 use crate::explain::{Limiter, explain};
 use crate::recorded::words;
 use crate::series::Recorded;

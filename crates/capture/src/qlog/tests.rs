@@ -1,7 +1,8 @@
 //! Recordings as an end writes them, and spoilt ones.
 
 use super::*;
-use crate::connection::{Direction, Flags};
+use crate::connection::Flags;
+use crate::direction::Direction;
 use crate::explain::Limiter;
 use crate::series::Quantity;
 use crate::{Class, analyse};

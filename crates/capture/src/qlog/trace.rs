@@ -1,7 +1,8 @@
 //! One end of a connection, from its events to a [`Connection`].
 
 use super::event::{Limited, Metrics, Passed, Started};
-use crate::connection::{Connection, Direction, Flags, Sack, Segment};
+use crate::connection::{Connection, Flags, Sack, Segment};
+use crate::direction::Direction;
 use crate::explain::{Limiter, Silence};
 use crate::recorded;
 use crate::series::{Quantity, Recorded};
