@@ -192,7 +192,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let reach = self.reach();
         let (here, told) =
             (self.splice.tcb(leg), self.splice.tcb(leg.other()).receiver.ack_offset());
-        if !here.is_near(tcp, reach) || !here.acknowledges_up_to(tcp, told + reach) {
+        if !self.is_within(leg, tcp, reach) {
             // Forged, most likely: its receiver will see. One that has closed would answer what is old with a
             // RST, so that is not forwarded.
             return Received { forward: self.is_news(leg, tcp, len), ..Received::default() };
@@ -232,6 +232,7 @@ impl<B: Buffer> SplicedFlow<B> {
         releasing.confirmed[leg] |= releasing.unheard == Some(leg.other())
             && self.splice.tcb(leg).is_beyond_rcv_adv(tcp, edge);
         self.closing.release(releasing);
+        let counts = !stale || self.is_acceptable(leg, tcp, len);
         // What we still send in this host's name must not look older than what it sends itself: RFC
         // 5961, section 5, and RFC 7323, section 5, have the other host drop it, data and all.
         let other = self.splice.tcb_mut(leg.other());
@@ -240,7 +241,7 @@ impl<B: Buffer> SplicedFlow<B> {
         }
         // A receiver that has had a segment ignores what it acknowledges (fault seed 140645466). Its timestamp is relayed all
         // the same: another gateway may have acknowledged it in the receiver's name (fault seed 156326968).
-        if !stale || end.distance_from(isn + other.sender.snd_una()) > 0 {
+        if counts {
             other.follow_acknowledgment(tcp.ack, reach);
         }
         let mut forward = self.is_news(leg, tcp, len) || self.opens_window(leg, tcp, len);
@@ -291,12 +292,34 @@ impl<B: Buffer> SplicedFlow<B> {
         self.splice.legs().iter().map(window).sum::<Bytes>().max(Bytes::new(1 << 16))
     }
 
+    /// Whether a segment from the host of `leg` lies, and acknowledges, within `reach` of what we know.
+    ///
+    /// Its receiver takes an acknowledgment by the windows that it has been offered itself, and its
+    /// timestamp with it (RFC 5961, section 5; RFC 7323, 4.3). This host's own window says nothing of
+    /// that: another gateway may have acknowledged more than that in its name (fault seed 156370737).
+    fn is_within(&self, leg: Leg, tcp: &TcpHeader, reach: Bytes) -> bool {
+        let (here, there) = (self.splice.tcb(leg), &self.splice.tcb(leg.other()).receiver);
+        let oldest = here.sender.snd_una().min(there.last_ack_sent()).saturating_back(reach);
+        let newest = there.ack_offset() + reach;
+        here.is_near(tcp, reach) && here.acknowledges_within(tcp, oldest..=newest)
+    }
+
     /// Whether a segment from the host of `leg` ends before what we have told it to have arrived.
     fn is_stale(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
         let here = self.splice.tcb(leg);
         let told = here.handshake().rcv_isn + here.receiver.last_ack_sent();
         let end = tcp.seq + (len as u64 + u64::from(tcp.has(Flags::FIN)));
         end.distance_from(told) < 0
+    }
+
+    /// Whether a segment from the host of `leg` begins or ends where the other host is not known to
+    /// have come (RFC 9293, 3.10.7.4). One without data is acceptable right there.
+    fn is_acceptable(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
+        let una = self.splice.tcb(leg).handshake().rcv_isn
+            + self.splice.tcb(leg.other()).sender.snd_una();
+        let occupied = len as u64 + u64::from(tcp.has(Flags::FIN));
+        let beyond = (tcp.seq + occupied).distance_from(una);
+        beyond > 0 || (beyond == 0 && occupied == 0)
     }
 
     /// Whether a segment from the host of `leg` says something that the other host has not heard

@@ -656,6 +656,52 @@ fn what_is_held_looks_no_older_than_a_retransmission_that_passes() {
     assert_eq!(stamps, BTreeSet::from([600]));
 }
 
+/// Fault seed 156370737: another gateway has acknowledged in the client's name more than a window of the client's beyond
+/// what the client has itself. The server takes what the client sends, and drops what we still hold if it looks older.
+#[test]
+fn what_is_held_looks_no_older_than_what_its_host_sends_a_window_behind() {
+    let small = |tcp: TcpHeader| TcpHeader { window: 1000, ..tcp };
+    let mut table = Table::new(Config::default());
+    table.options = Table::stamped();
+    let syn = small(Table::segment(Side::Lan, 0, 0, Flags::SYN));
+    table.send(Side::Lan, TcpHeader { options: Table::stamped(), ..syn }, b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    table.send(Side::Satellite, TcpHeader { options: Table::stamped(), ..synack }, b"");
+    table.send(Side::Lan, small(Table::echoing(Side::Lan, 1, 1, 501, 500)), b"");
+    table.send(Side::Satellite, Table::echoing(Side::Satellite, 1, 1, 503, 501), &[7; 3000]);
+    for ack in [1001, 2001] {
+        table.wait(Duration::from_millis(100));
+        table.send(Side::Lan, small(Table::echoing(Side::Lan, 1, ack, 502, 503)), b"");
+    }
+    table.send(Side::Lan, small(Table::echoing(Side::Lan, 1, 2001, 502, 503)), &[7; 5000]);
+    table.gateway.drain(table.now);
+    let behind = small(Table::echoing(Side::Lan, 5001, 1, 600, 500));
+    let fate = table.fate(Side::Lan, &behind, &[7; 1000]);
+    assert!(matches!(fate, Disposition::Forward(_)), "{fate:?}");
+    let sent = table.wait(Duration::from_secs(5));
+    let held = sent.iter().filter(|sent| sent.to == Side::Satellite && sent.payload_len() > 0);
+    let stamps: BTreeSet<_> = held.map(|sent| sent.tcp.options.timestamps.unwrap().value).collect();
+    assert_eq!(stamps, BTreeSet::from([600]));
+}
+
+/// A segment without data is acceptable where the next byte is expected (RFC 9293, 3.10.7.4), so the server takes what it
+/// acknowledges, though the client has been told of more.
+#[test]
+fn a_bare_acknowledgment_counts_where_its_receiver_stands() {
+    for (seq, followed) in [(100, 101), (101, 201)] {
+        let mut table = Table::with_backlog(&[7; 5000]);
+        let answer = |seq| Table::echoing(Side::Satellite, seq, 101, 503, 502);
+        table.send(Side::Satellite, answer(1), &[7; 100]);
+        table.gateway.drain(table.now);
+        table.send(Side::Satellite, answer(101), &[7; 100]);
+        table.send(Side::Lan, Table::echoing(Side::Lan, seq, 201, 600, 503), b"");
+        let sent = table.wait(Duration::from_secs(5));
+        let held = sent.iter().filter(|sent| sent.to == Side::Satellite && sent.payload_len() > 0);
+        let acked: BTreeSet<_> = held.map(|sent| sent.tcp.ack.0).collect();
+        assert_eq!(acked, BTreeSet::from([(SERVER_ISN + followed).0]), "{seq}");
+    }
+}
+
 /// While bytes of the one are held, the other may send many windows past us.
 #[test]
 fn the_newest_acknowledgment_is_followed_however_much_has_passed() {

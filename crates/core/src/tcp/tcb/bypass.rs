@@ -13,7 +13,7 @@ use crate::time::Instant;
 use crate::units::{Bytes, Offset};
 use crate::wire::{AckRewrite, Flags, SeqNum, TcpHeader};
 use arrayvec::ArrayVec;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// What in a segment shows that its sender hears somebody else with our addresses and ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,13 +109,10 @@ impl Tcb {
         start.is_some_and(|start| start + reach >= next && start <= next + reach)
     }
 
-    /// Whether RFC 5961, section 5, lets pass what a segment acknowledges: nothing that is older than a
-    /// window, and nothing beyond offset `end`, up to which somebody else may have sent in our name.
-    pub fn acknowledges_up_to(&self, tcp: &TcpHeader, end: Offset) -> bool {
-        let una = self.sender.snd_una();
-        let ack = tcp.ack.offset_near(self.handshake.snd_isn, una);
-        let sound = |ack: Offset| ack + self.sender.max_window() >= una && ack <= end;
-        tcp.has(Flags::ACK) && ack.is_some_and(sound)
+    /// Whether a segment acknowledges an offset within `range`, which may exceed what we have sent.
+    pub fn acknowledges_within(&self, tcp: &TcpHeader, range: RangeInclusive<Offset>) -> bool {
+        let ack = tcp.ack.offset_near(self.handshake.snd_isn, self.sender.snd_una());
+        tcp.has(Flags::ACK) && ack.is_some_and(|ack| range.contains(&ack))
     }
 
     /// Takes of a segment with `len` bytes of payload only what it acknowledges: bytes newly
