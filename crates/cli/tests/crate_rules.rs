@@ -12,6 +12,7 @@ const RULES: &str = "
 core
 plot
 mutants
+prose
 benches
 capture   core
 record    core
