@@ -95,7 +95,10 @@ pub(crate) fn violations(sentence: &Sentence, position: Position) -> Vec<(Rule, 
         all.push((Rule::QuestionSubject, instead));
     }
     for (phrase, instead) in WORDS {
-        let times = plain.windows(phrase.len()).filter(|words| words == &phrase).count();
+        let at = plain.windows(phrase.len()).enumerate().filter(|(_, words)| words == &phrase);
+        // To tell apart is English as we write it.
+        let apart = |(at, _): &(usize, _)| plain.get(at + 1).is_some_and(|next| next == "apart");
+        let times = at.filter(|it| !apart(it)).count();
         let says = format!("instead of \"{}\": {instead}", phrase.join(" "));
         all.extend(std::iter::repeat_n((Rule::Word, says), times));
     }
@@ -137,6 +140,6 @@ mod tests {
     fn words_are_found_but_in_code() {
         let words = [Rule::Word, Rule::Word];
         assert_eq!(rules("Told so, it is sent again.", Position::Comment), words);
-        assert_eq!(rules("It is `told` \"anew\", mending_it.", Position::Comment), []);
+        assert_eq!(rules("It is `told` \"anew\", told apart, mending_it.", Position::Comment), []);
     }
 }
