@@ -1,7 +1,7 @@
-//! The font of figures, and how wide its texts are.
+//! The font of figures, and the widths of its texts.
 //!
-//! DejaVu Sans is wider than nearly all sans-serif fonts, and Verdana, which has its proportions, comes with most
-//! systems: what has room in it has room in whatever a browser takes in its place.
+//! DejaVu Sans is wider than nearly all sans-serif fonts. Verdana, which has its proportions, comes with
+//! most systems. So a text that has room in it has room in any font that a browser takes in its place.
 
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
@@ -9,10 +9,10 @@ use skrifa::{FontRef, MetadataProvider};
 /// The font's name, and what stands in for it.
 pub const FAMILIES: &str = "'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif";
 
-/// How far capital letters and accents rise above the baseline, of the font's size.
+/// The rise of capitals and accents above the baseline: a share of the font's size.
 pub const ASCENT: f64 = 0.76;
 
-/// How far letters go below the baseline, of the font's size.
+/// The depth of letters below the baseline, as a share of the font's size.
 pub const DESCENT: f64 = 0.24;
 
 /// From one line's baseline to the next one's, of the font's size.
@@ -35,7 +35,7 @@ pub(crate) fn file(weight: Weight) -> &'static [u8] {
     }
 }
 
-/// How wide `text` is in a font of `size`, both in px.
+/// The width of `text` in a font of `size`, both in px.
 pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let font = FontRef::new(file(weight)).expect("the font that we bring is sound");
     let (glyphs, map) =
@@ -45,7 +45,9 @@ pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     text.chars().map(|char| f64::from(advance(char).unwrap_or(1000.0))).sum::<f64>() * size / 1000.0
 }
 
-/// `text` in lines no wider than `limit`, broken at spaces, and in words where one alone is too wide.
+/// Breaks `text` into lines no wider than `limit`.
+///
+/// Lines end at spaces, and within a word only if it alone is too wide.
 pub fn wrap(text: &str, size: f64, weight: Weight, limit: f64) -> Vec<String> {
     let fits = |line: &str| width(line, size, weight) <= limit;
     let mut lines = Vec::new();

@@ -1,9 +1,10 @@
-//! Colors that color-blind people tell apart (Okabe and Ito 2008), each with a mark, a dash and a hatch of its own, so that a
-//! figure that is printed in grey says as much.
+//! Colors that color-blind people tell apart (Okabe and Ito 2008).
+//!
+//! Each has a mark, a dash and a hatch of its own, so that a figure printed in grey says as much.
 
 use crate::scene::{Color, Shape};
 
-/// How a curve looks.
+/// The look of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
     /// Of its lines, marks and bars.
@@ -58,7 +59,7 @@ const DASHES: [&[f64]; 5] = [&[], &[7.0, 3.0], &[2.0, 2.5], &[9.0, 3.0, 2.0, 3.0
 const HATCHES: [Hatch; 5] =
     [Hatch::Plain, Hatch::Rising, Hatch::Falling, Hatch::Crossed, Hatch::Level];
 
-/// How many curves can be told apart. Lengths of the lists have no divisor in common.
+/// The number of curves that can be told apart. Lengths of the lists have no divisor in common.
 pub const MAX: usize = 35;
 
 /// The look of curve `index`.

@@ -1,4 +1,6 @@
-//! Scenes as PNG: their SVG, painted with the font that comes along, so that pictures are the same on every machine.
+//! Scenes as PNG: their SVG, painted with our own font.
+//!
+//! So pictures are the same on every machine.
 
 use crate::font;
 use crate::scene::{Scene, Weight};

@@ -1,4 +1,4 @@
-//! What is where in a figure: by its elements and their places, never by pixels.
+//! Figures by their elements and the places of these, never by pixels.
 
 use bentpipe_plot::axes::{AxisSpec, Limits, Unit};
 use bentpipe_plot::chart::{Curve, Data, Datum, Figure, Panel, Reference, quartiles};

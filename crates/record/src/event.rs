@@ -1,4 +1,4 @@
-//! What happens to a connection, as it is recorded.
+//! Events of a connection, as they are recorded.
 
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::connection::State;
@@ -9,7 +9,7 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{SeqNum, TcpHeader};
 use std::net::SocketAddr;
 
-/// One end of a connection: a host's, or a leg of a gateway, which speaks in the name of the far host.
+/// One end of a connection: a host, or a gateway's leg in its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     /// In whose name it speaks.
@@ -20,7 +20,7 @@ pub struct Endpoint {
     pub leg: Option<&'static str>,
 }
 
-/// Which way a segment passes.
+/// The direction in which a segment passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the one who is watched.
@@ -32,7 +32,7 @@ pub enum Direction {
 /// A segment that passes.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'a> {
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
     /// Its header.
     pub tcp: &'a TcpHeader,
@@ -86,7 +86,7 @@ impl Timer {
     }
 }
 
-/// What becomes of a timer.
+/// A change of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// It runs, until then.

@@ -1,5 +1,6 @@
-//! Recordings as qlog (draft-ietf-quic-qlog-main-schema-14), as `docs/qlog-tcp.md` specifies it: JSON text
-//! sequences (RFC 7464), a header and a record for each event.
+//! Recordings as qlog (draft-ietf-quic-qlog-main-schema-14), as `docs/qlog-tcp.md` specifies it.
+//!
+//! Files are JSON text sequences (RFC 7464): a header, and a record for each event.
 
 mod text;
 
@@ -18,14 +19,14 @@ pub const EVENT_SCHEMA: &str = "https://github.com/bentpipe/bentpipe/blob/main/d
 /// Begins each record (RFC 7464).
 const RECORD_SEPARATOR: u8 = 0x1E;
 
-/// What a file's header says.
+/// The header of a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Header<'a> {
-    /// What was recorded.
+    /// The title of the recording.
     pub title: &'a str,
-    /// Who was watched: a host's name, or the gateway's.
+    /// The name of the host or gateway that was watched.
     pub vantage_point: &'a str,
-    /// The wall clock (RFC 3339) when the clock of the events stood at zero, if there is one.
+    /// The wall clock (RFC 3339) at zero of the events' clock, if there is one.
     pub wall_clock: Option<&'a str>,
 }
 
@@ -98,12 +99,12 @@ impl<W: Write> Writer<W> {
         self.error.map_or(Ok(self.out), Err)
     }
 
-    /// What it is written to.
+    /// The writer that takes the text.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Whether something could not be written: nothing more is.
+    /// True after something could not be written: nothing more is.
     pub fn failed(&self) -> bool {
         self.error.is_some()
     }

@@ -11,7 +11,7 @@ use bentpipe_core::wire::{Flags, SeqNum};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Who gets the events, in the order of time.
+/// A receiver of events, in the order of time.
 pub trait Sink: fmt::Debug {
     /// Takes an event. What goes wrong in doing so is the sink's own to tell.
     fn event(&mut self, at: Instant, endpoint: &Endpoint, event: &Event<'_>);
@@ -22,7 +22,7 @@ pub trait Sink: fmt::Debug {
 pub struct Seen<'a> {
     /// The state of RFC 9293, if it has one: a gateway's leg has none.
     pub state: Option<State>,
-    /// What keeps the next segment back; None while segments leave.
+    /// The limit that keeps the next segment back; None while segments leave.
     pub limiter: Option<Limiter>,
     /// The synchronised part, if there is one.
     pub observation: Option<&'a Observation>,
@@ -75,7 +75,7 @@ impl<S: Sink> Recorder<S> {
         Recorder { flows: BTreeMap::new(), sink }
     }
 
-    /// Where the events go.
+    /// The receiver of the events.
     pub fn sink(&self) -> &S {
         &self.sink
     }
@@ -90,8 +90,10 @@ impl<S: Sink> Recorder<S> {
         self.sink
     }
 
-    /// What was agreed on in the handshake of a connection that began before it was watched: the initial sequence
-    /// numbers and the shifts of the window fields, first `endpoint`'s own, then its peer's.
+    /// Takes the handshake's results of a connection that began before it was watched.
+    ///
+    /// They are the initial sequence numbers and the shifts of the window fields, first `endpoint`'s
+    /// own, then its peer's.
     pub fn agreed(&mut self, endpoint: &Endpoint, isns: [SeqNum; 2], shifts: [u8; 2]) {
         let flow = self.flows.entry(*endpoint).or_default();
         for (stream, (isn, shift)) in
@@ -163,8 +165,10 @@ impl<S: Sink> Recorder<S> {
         self.flows.remove(endpoint);
     }
 
-    /// For gateways, where nobody says which connections are over: all of them begin anew as soon as there are more
-    /// than 20,000. What was [agreed](Recorder::agreed) is told with each observation there.
+    /// Forgets all connections if there are more than 20,000.
+    ///
+    /// This is for gateways, where nobody says which connections are over. They begin again, as each
+    /// observation there comes with what was [agreed](Recorder::agreed).
     pub fn forget_if_many(&mut self) {
         if self.flows.len() > FLOWS_MAX {
             self.flows.clear();

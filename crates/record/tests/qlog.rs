@@ -1,4 +1,4 @@
-//! What is written is what `docs/qlog-tcp.md` specifies: its CDDL takes it, and refuses what is spoilt.
+//! Recordings are as `docs/qlog-tcp.md` specifies: its CDDL takes them, and refuses spoilt ones.
 
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::connection::State;

@@ -4,34 +4,34 @@ use super::scale::{Limits, Scale};
 use super::ticks;
 use super::units::{Prefix, Unit, number, power, trimmed, wants_power};
 
-/// What an axis is to show.
+/// The settings of an axis.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AxisSpec {
     /// Its name, without the unit.
     pub label: String,
-    /// What its values are counted in.
+    /// The quantity of its values.
     pub unit: Unit,
-    /// The unit that is shown, such as `Mbit/s`; the one that makes numbers short without it.
+    /// The unit that is shown, such as `Mbit/s`. Without it, the one that makes numbers short.
     pub shown: Option<String>,
     /// Its ends.
     pub limits: Limits,
-    /// If it has names in the place of numbers: those of 0, 1, 2 and so on.
+    /// Names in the place of numbers (0, 1, 2 and so on), if any.
     pub categories: Vec<String>,
 }
 
 /// A tick's text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TickLabel {
-    /// Where.
+    /// The value.
     pub value: f64,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
 /// An axis that knows its data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// How it runs.
+    /// Its scale.
     pub scale: Scale,
     /// Its name with its unit.
     pub title: String,
@@ -102,7 +102,7 @@ impl Axis {
         values.into_iter().map(label).collect()
     }
 
-    /// Where there are ticks without labels.
+    /// The ticks without labels.
     pub fn minor(&self) -> Vec<f64> {
         ticks::minor(self.shown_scale())
             .into_iter()

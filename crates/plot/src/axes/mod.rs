@@ -1,4 +1,4 @@
-//! Axes: from values to places, ticks at 1, 2 and 5, and units that can be read.
+//! Axes: values to places, ticks at 1, 2 and 5, and readable units.
 
 mod axis;
 mod scale;

@@ -2,7 +2,7 @@
 
 use super::ticks::step;
 
-/// How an axis runs.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
     /// Equal distances are equal differences.
@@ -23,7 +23,7 @@ pub enum Scale {
     Categories(usize),
 }
 
-/// What the ends of an axis have to obey.
+/// The bounds of the ends of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Limits {
     /// Logarithmic.
@@ -53,7 +53,7 @@ impl Scale {
         scale.with_ends(limits.from, limits.to)
     }
 
-    /// Where `value` is: 0 at the axis' beginning, 1 at its end. `None` if it has no place on any part of it.
+    /// The place of `value`: 0 at the axis' beginning, 1 at its end. `None` if it has no place on any part of it.
     pub fn place(self, value: f64) -> Option<f64> {
         let place = match self {
             Scale::Linear { from, to } => (value - from) / (to - from),

@@ -1,4 +1,4 @@
-//! Where an axis has ticks: at 1, 2 and 5 times powers of ten.
+//! The ticks of an axis: at 1, 2 and 5 times powers of ten.
 
 use super::scale::Scale;
 

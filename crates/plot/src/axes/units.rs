@@ -1,6 +1,6 @@
 //! Units, and the prefix that makes a number short.
 
-/// What values are counted in: their base unit.
+/// The base unit of values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Unit {
     /// Numbers without a unit.
@@ -40,7 +40,9 @@ impl Unit {
         }
     }
 
-    /// The prefix with which the largest of some values, `max`, is between 1 and 1000 where there is one.
+    /// The prefix with which `max`, the largest of some values, is between 1 and 1000.
+    ///
+    /// If there is none, the nearest one.
     pub fn prefix(&self, max: f64) -> Prefix {
         let max = max.abs();
         let by = |names: &[(f64, &str)]| {
@@ -63,7 +65,7 @@ impl Unit {
         }
     }
 
-    /// The unit of this name with its prefix, such as `Mbit/s`, if it is one of this unit.
+    /// The prefix by its name, such as `Mbit/s`; none if it is of another unit.
     pub fn prefix_named(&self, name: &str) -> Option<Prefix> {
         let known: &[(f64, &str)] = match self {
             Unit::Seconds => {

@@ -1,4 +1,4 @@
-//! Where a panel's data are: its area, and the axes that lead into it.
+//! The frame of a panel: the area of its data, and its axes.
 
 use crate::axes::{Axis, Scale};
 use crate::scene::{Area, Point};

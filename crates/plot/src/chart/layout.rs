@@ -1,4 +1,4 @@
-//! Where everything is on a figure of some width.
+//! The layout of a figure of some width.
 
 use super::frame::Frame;
 use super::labels::{SIZE, XLabels};

@@ -1,4 +1,4 @@
-//! Which look belongs to which name.
+//! The look of each name.
 
 use super::{Data, Figure, Reference, patch};
 use crate::font;

@@ -41,7 +41,7 @@ pub struct Figure {
 pub struct Panel {
     /// Over it.
     pub title: String,
-    /// What is in it.
+    /// Its curves.
     pub curves: Vec<Curve>,
 }
 
@@ -50,13 +50,13 @@ pub struct Panel {
 pub struct Curve {
     /// In the legend.
     pub name: String,
-    /// Which look of the [`palette`](crate::palette).
+    /// The number of its look in the [`palette`](crate::palette).
     pub style: usize,
     /// Its data.
     pub data: Data,
 }
 
-/// What a curve consists of, and how it is drawn.
+/// The data of a curve, and the form in which it is drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Data {
     /// Marks with lines from one to the next.
@@ -86,10 +86,10 @@ pub struct Datum {
     pub error: Option<f64>,
 }
 
-/// How samples are spread.
+/// The spread of samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quartiles {
-    /// Where.
+    /// The place on the axis.
     pub x: f64,
     /// The box' lower end.
     pub first: f64,
@@ -111,7 +111,7 @@ impl Datum {
 }
 
 impl Figure {
-    /// Lays the figure out, `width` px wide: 360 for a phone, 720 for a page, for example. Its height follows.
+    /// Lays the figure out, `width` px wide: 360 for a phone, 720 for a page. Its height follows.
     pub fn scene(&self, width: f64) -> Scene {
         layout::scene(self, width.max(160.0))
     }

@@ -1,4 +1,4 @@
-//! What is drawn of samples.
+//! The statistics of samples that are drawn.
 
 use super::{Datum, Quartiles};
 
@@ -18,7 +18,7 @@ pub fn cdf(samples: &[f64]) -> Vec<Datum> {
     points
 }
 
-/// How `samples` are spread, at `x`. `None` without any.
+/// The spread of `samples`, at `x`. `None` without any.
 pub fn quartiles(x: f64, samples: &[f64]) -> Option<Quartiles> {
     let samples = sorted(samples);
     let (first, median, third) =

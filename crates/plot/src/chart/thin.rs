@@ -1,4 +1,4 @@
-//! Fewer points that look the same: a run's series have more than a figure has pixels.
+//! Fewer points that look the same. A run's series have more than a figure has pixels.
 
 use crate::scene::Point;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! A drawing of primitives: what charts are made of, and what is written as SVG and PNG.
+//! A drawing of primitives. Charts are made of them; SVG and PNG are written from them.
 //!
 //! Sizes are in px of 1/96 inch; x grows to the right, y downwards. Elements are painted in their order.
 
@@ -16,9 +16,9 @@ pub struct Scene {
     pub height: f64,
     /// One line, for who cannot see it.
     pub title: String,
-    /// What it shows, for who cannot see it.
+    /// A description for readers that cannot see it.
     pub about: String,
-    /// What is in it.
+    /// Its elements.
     pub elements: Vec<Element>,
 }
 
@@ -47,13 +47,13 @@ pub struct Area {
 /// A text on one line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Text {
-    /// Where: on its baseline.
+    /// The place, on its baseline.
     pub at: Point,
-    /// What.
+    /// The text.
     pub text: String,
     /// The font's size in px.
     pub size: f64,
-    /// Which of its parts is at `at`.
+    /// The part of it that is at `at`.
     pub anchor: Anchor,
     /// In degrees around `at`, clockwise.
     pub rotation: f64,
@@ -156,12 +156,12 @@ impl Area {
         Point::new(self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
 
-    /// Whether `point` is in it, its border included.
+    /// True if `point` is in it, its border included.
     pub fn has(self, point: Point) -> bool {
         (self.x..=self.right()).contains(&point.x) && (self.y..=self.bottom()).contains(&point.y)
     }
 
-    /// Whether the two have a part in common.
+    /// True if the two have a part in common.
     pub fn meets(self, other: Area) -> bool {
         self.x < other.right()
             && other.x < self.right()
@@ -169,7 +169,7 @@ impl Area {
             && other.y < self.bottom()
     }
 
-    /// Whether the line between two points touches it.
+    /// True if the line between two points touches it.
     pub fn is_crossed(self, from: Point, to: Point) -> bool {
         // Liang and Barsky: the part of the line that is inside each of the four sides.
         let (dx, dy) = (to.x - from.x, to.y - from.y);

@@ -1,4 +1,4 @@
-//! How elements look.
+//! The looks of elements.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use std::fmt;
 pub struct Color(pub u8, pub u8, pub u8);
 
 impl Color {
-    /// What is behind all.
+    /// The background.
     pub const WHITE: Color = Color(255, 255, 255);
     /// Black.
     pub const BLACK: Color = Color(0, 0, 0);
     /// Titles and labels.
     pub const TEXT: Color = Color(0x22, 0x22, 0x22);
-    /// What is said by the way.
+    /// Secondary text.
     pub const FAINT_TEXT: Color = Color(0x55, 0x55, 0x55);
     /// Axes.
     pub const AXIS: Color = Color(0x55, 0x55, 0x55);
@@ -29,7 +29,7 @@ impl fmt::Display for Color {
     }
 }
 
-/// How a line is drawn.
+/// The stroke of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stroke {
     /// Its color.
@@ -53,7 +53,7 @@ impl Stroke {
     }
 }
 
-/// Which part of a text is at its place.
+/// The part of a text that is at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     /// Its beginning.
