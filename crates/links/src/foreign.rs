@@ -22,7 +22,7 @@ pub struct Rows(BTreeMap<u64, Row>);
 /// A value of a row.
 type Column = fn(&Row) -> Option<f64>;
 
-/// What is wrong with another program's file.
+/// A defect of another program's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct ForeignError {
@@ -99,8 +99,9 @@ fn number(at: usize, text: &str) -> Result<u64, ForeignError> {
     number.ok_or_else(|| in_line(at, format!("`{text}` is no whole number")))
 }
 
-/// Reads mahimahi's moments as a rate, up to the last; from there on links begin anew by themselves, traces with a
-/// `trace-period`.
+/// Reads mahimahi's moments as a rate, up to the last.
+///
+/// From there on links begin again by themselves, traces with a `trace-period`.
 ///
 /// # Errors
 /// The line that is no moment, or is before the one above it.
@@ -134,7 +135,9 @@ pub fn leocc_delays(text: &str) -> Result<Rows, ForeignError> {
     Ok(Rows(rows))
 }
 
-/// Reads Hypatia's round trips: `time,round trip` in ns; a negative one, or none, where there is no way.
+/// Reads Hypatia's round trips: `time,round trip` in ns.
+///
+/// A negative one, or none, stands where there is no way.
 ///
 /// # Errors
 /// The line that is none of these, or that there is no way at all.
@@ -190,7 +193,7 @@ struct Delay {
     rtt: Option<i64>,
 }
 
-/// Reads IRTT's round trips (JSON): a delay for each, and the share of loss in each window.
+/// Reads IRTT's round trips (JSON): the delay of each, and each window's share of loss.
 ///
 /// # Errors
 /// That it is not of IRTT, or that nothing came through.

@@ -36,8 +36,9 @@ impl Outages {
     /// None.
     pub const NONE: Outages = Outages::Planned(Vec::new());
 
-    /// The outages that begin within `duration`, by chance drawn from `rng`: spans (beginning,
-    /// length), in order.
+    /// The outages that begin within `duration`, as spans (beginning, length) in order.
+    ///
+    /// Those by chance are drawn from `rng`.
     pub fn spans(&self, rng: &mut Pcg64Mcg, duration: Duration) -> Vec<(Duration, Duration)> {
         let (every, lasting) = match self {
             Outages::Planned(spans) => {

@@ -1,8 +1,8 @@
 //! Measured distributions of Web and Telnet traffic.
 //!
 //! The Web's are those of Mah, "An Empirical Model of HTTP Network Traffic", INFOCOM 1997 (traces
-//! of 1995 at Berkeley), as quantiles of the data files that ns distributes in `tcl/http/data`
-//! (4100 requests and replies, 1314 think times); between them straight lines.
+//! of 1995 at Berkeley). They are quantiles of the data files that ns distributes in
+//! `tcl/http/data` (4100 requests and replies, 1314 think times), with straight lines between.
 
 /// Points (value, cumulative probability) of a measured distribution.
 pub type Points = &'static [(f64, f64)];
@@ -93,10 +93,12 @@ pub const MAH_THINK: Points = &[
     (86_395.0, 1.0),
 ];
 
-/// Times between two keystrokes, in seconds. tcplib's own table (Danzig and Jamin 1991) is not at
-/// hand; Paxson and Floyd ("Wide-area traffic: the failure of Poisson modeling", 1995) say that
-/// the body of its distribution is close to a Pareto with shape 0.9, that over 15 % of the times
-/// exceed a second, and that the mean is about 1.1 s. This is that Pareto, P(X > x) =
+/// Times between two keystrokes, in seconds.
+///
+/// tcplib's own table (Danzig and Jamin 1991) is not at hand. Paxson and Floyd ("Wide-area traffic:
+/// the failure of Poisson modeling", 1995) say that the body of its distribution is close to a
+/// Pareto with shape 0.9. Over 15 % of the times exceed a second, and the mean is about 1.1 s. This
+/// is that Pareto, P(X > x) =
 /// (0.1215 s / x)^0.9, cut at 120 s, at some quantiles; its mean is 1.1 s.
 pub const TELNET: Points = &[
     (0.1215, 0.0),

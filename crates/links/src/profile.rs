@@ -19,7 +19,7 @@ pub struct Profile {
     pub delay: Duration,
     /// Back.
     pub back_delay: Duration,
-    /// What it stands for, and its source.
+    /// The kind of link that it stands for, and its source.
     pub about: &'static str,
 }
 
@@ -146,7 +146,7 @@ pub const PROFILES: &[Profile] = &[
     profile("lan", (1_000_000_000, 1_000_000_000), 50, "gigabit Ethernet"),
 ];
 
-/// What holds where a direction does not say it.
+/// The values that hold where a direction does not say them.
 #[derive(Debug, Clone)]
 pub struct Ground {
     /// Of the line; `None`: unlimited.
@@ -158,7 +158,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// What the link's `profile` says, forward and back; nothing where there is none.
+    /// The values of the link's `profile`, forward and back; none without a profile.
     ///
     /// # Errors
     /// There is no such profile.

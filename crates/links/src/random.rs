@@ -1,11 +1,10 @@
-//! Random seeds: common random numbers across the points of a sweep, independent streams within
-//! a run.
+//! Random seeds: common numbers across a sweep's points, independent streams within a run.
 //!
-//! The seed of run *r* depends on the scenario's seed and on *r* alone, so that run *r* of every
-//! point of a sweep draws the same numbers and differences between points are not blurred by
-//! chance (common random numbers: Law and Kelton, *Simulation Modeling and Analysis*, 11.2). Each
-//! thing that draws has a stream of its own, named for it, so that a change to one element does
-//! not shift the numbers of the others.
+//! The seed of run *r* depends on the scenario's seed and on *r* alone. So run *r* of every point of
+//! a sweep draws the same numbers, and chance does not blur the differences between points. (These
+//! are common random numbers: Law and Kelton, *Simulation Modeling and Analysis*, 11.2.) Each thing that draws
+//! has a stream of its own, named for it. So a change to one element does not shift the numbers of
+//! the others.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -13,8 +12,8 @@ use rand_pcg::Pcg64Mcg;
 /// The seeds of one run.
 ///
 /// Names of streams are paths: `link.NAME/forward/loss` and `link.NAME/back/queue` for a link's
-/// directions, `flow.INSTANCE/start`, `flow.INSTANCE/size` and so on for what a single flow draws
-/// (a scenario's `Flow::instances`), `host.NAME/isn` for a host.
+/// directions, and `host.NAME/isn` for a host. A single flow (a scenario's `Flow::instances`) draws
+/// from `flow.INSTANCE/start`, `flow.INSTANCE/size` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeds {
     run: u64,
@@ -41,9 +40,11 @@ impl Seeds {
         mix(hash)
     }
 
-    /// When the flow of this name begins among those that wait at the same barrier: the lower number first. In files they stand
-    /// in an order that means nothing, and whoever begins first is served first by all that they share (phase effects: Floyd and
-    /// Jacobson 1992), so the order is drawn for each run.
+    /// The turn of this flow among those at the same barrier: lower numbers first.
+    ///
+    /// In files they stand in an order that means nothing. The flow that begins first is served first
+    /// by all that they share (phase effects: Floyd and Jacobson 1992). So the order is drawn for
+    /// each run.
     pub fn turn(self, instance: &str) -> u64 {
         self.stream(&format!("flow.{instance}/barrier"))
     }

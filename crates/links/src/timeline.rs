@@ -1,4 +1,6 @@
-//! What changes of a link's direction over time: least, mean and greatest, and means of columns for a graph.
+//! The values of a link's direction that change over time.
+//!
+//! They have least, mean and greatest, and means of columns for a graph.
 
 use crate::Direction;
 use bentpipe_core::link::{After, LossKind, Varying};
@@ -12,7 +14,9 @@ pub struct Timeline {
     pub name: &'static str,
     /// Of its values; none of a probability.
     pub unit: &'static str,
-    /// Value, and for how long, in seconds; the last one for as long as the trace says, which may be no time.
+    /// Values, and how long each lasts, in seconds.
+    ///
+    /// The last one lasts for as long as the trace says, which may be no time.
     pub steps: Vec<(f64, f64)>,
 }
 
@@ -53,7 +57,7 @@ fn read<T: Copy>(
 }
 
 impl Timeline {
-    /// How long it is, in seconds.
+    /// Its length in seconds.
     #[must_use]
     pub fn duration(&self) -> f64 {
         self.steps.iter().map(|(_, lasts)| lasts).sum()
@@ -71,7 +75,7 @@ impl Timeline {
         (min, if duration > 0.0 { sum / duration } else { min }, max)
     }
 
-    /// The mean in each of `count` columns of `duration` seconds; `None` where the timeline has ended.
+    /// The mean in each of `count` columns of `duration` seconds; `None` behind the end.
     #[must_use]
     pub fn columns(&self, count: u32, duration: f64) -> Vec<Option<f64>> {
         let width = duration / f64::from(count);

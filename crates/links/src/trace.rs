@@ -131,7 +131,7 @@ fn schedule<T>(
     Schedule::new(steps, after).map(Some).map_err(|error| error.to_string())
 }
 
-/// What is wrong with a trace.
+/// A defect of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct TraceError {
@@ -141,7 +141,9 @@ pub struct TraceError {
     pub why: String,
 }
 
-/// A file of mahimahi's `mm-link` as a rate, which begins anew after the last moment: what `trace` of a link makes of it.
+/// Reads a file of mahimahi's `mm-link` as a rate, for a link's `trace`.
+///
+/// It begins again after the last moment.
 ///
 /// # Errors
 /// The line that is no moment, or is before the one above it.

@@ -1,7 +1,7 @@
 //! Random times and sizes: constant, uniform, exponential, Pareto, log-normal, or measured.
 //!
-//! Every value comes from *one* uniform number by inversion of the distribution function, so that
-//! two settings of a parameter see the same sequence of events (common random numbers) and no
+//! Every value comes from *one* uniform number by inversion of the distribution function. So two
+//! settings of a parameter see the same sequence of events (common random numbers), and no
 //! library's choice of method can change results.
 
 mod reading;
