@@ -1,7 +1,7 @@
-//! Packets and connections at an interface: what a capture at each host, or at each side of a gateway, would have.
+//! Packets and connections at an interface: those of a host, or of a gateway's side.
 //!
-//! A packet is sent when it is handed to the link, in front of the link's queue, and received
-//! when it comes out of the line.
+//! A capture there would have them. A packet is sent when it is handed to the link, in front of the
+//! link's queue. It is received when it comes out of the line.
 
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::connection::State;
@@ -15,7 +15,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Which way a packet passed an interface.
+/// The direction in which a packet passed an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the host or gateway.
@@ -24,10 +24,10 @@ pub enum Direction {
     Received,
 }
 
-/// Where something is captured: at a host, or at a side of a gateway.
+/// The place of a capture: a host, or a side of a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Interface {
-    /// Which of the scenario's hosts and gateways.
+    /// The number of the host or gateway in the scenario.
     pub node: NodeIndex,
     /// Of a gateway: which side.
     pub side: Option<Side>,
@@ -38,24 +38,24 @@ pub struct Interface {
 pub struct Captured {
     /// When.
     pub at: Instant,
-    /// Where.
+    /// The place.
     pub interface: Interface,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// The bytes of its headers, whose checksums are those of the whole packet.
     pub headers: Headers,
     /// The whole packet's length in bytes.
     pub len: u64,
-    /// Of a TCP segment that the host or gateway itself sends: why. What a gateway forwards as it came has none.
+    /// Of a TCP segment that the host or gateway itself sends: why. A segment that a gateway forwards as it came has none.
     pub cause: Option<Cause>,
     /// Of a TCP segment with a SYN: which flow's connection begins.
     pub flow: Option<Arc<str>>,
 }
 
-/// One end of a connection: at a host, or a leg of a gateway, which speaks in the name of the far host.
+/// One end of a connection: a host, or a gateway's leg in its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// Where; of a leg, the side towards which it sends.
+    /// The place; of a leg, the side towards which it sends.
     pub interface: Interface,
     /// Its own address and port.
     pub local: SocketAddr,
@@ -66,7 +66,7 @@ pub struct End {
 /// A TCP segment at an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Passage<'a> {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Its header.
     pub tcp: &'a TcpHeader,
@@ -76,7 +76,7 @@ pub struct Passage<'a> {
     pub cause: Option<Cause>,
 }
 
-/// What the ends of a gateway's leg have agreed on in its handshake: first the leg's own, then its host's.
+/// The results of a leg's handshake: first the leg's own, then its host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreed {
     /// Initial sequence numbers.
@@ -85,12 +85,12 @@ pub struct Agreed {
     pub shifts: [u8; 2],
 }
 
-/// One end of a connection, after something has happened to it, or after it has sent all that it may.
+/// One end of a connection, after an event or at the end of its sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed {
     /// Its state; a gateway's leg has none.
     pub state: Option<State>,
-    /// What keeps its next segment back; None while it may have one.
+    /// The limit that keeps its next segment back; None while it may have one.
     pub limiter: Option<Limiter>,
     /// Its synchronised part.
     pub tcb: Option<Observation>,
@@ -100,7 +100,7 @@ pub struct Observed {
     pub over: bool,
 }
 
-/// Where it goes what connections do at hosts and gateways. It comes in the order of time.
+/// A receiver of what connections do at hosts and gateways. It comes in the order of time.
 pub trait EventSink: fmt::Debug {
     /// A segment passes the interface. What it has changed follows.
     fn segment(&mut self, at: Instant, end: &End, segment: Passage<'_>);
@@ -109,7 +109,7 @@ pub trait EventSink: fmt::Debug {
     fn observed(&mut self, at: Instant, end: &End, observed: &Observed);
 }
 
-/// Where captured packets go. They come in the order of time.
+/// A receiver of captured packets. They come in the order of time.
 pub trait PacketSink: fmt::Debug {
     /// Takes a packet. What goes wrong in doing so is the sink's own to tell.
     fn packet(&mut self, packet: &Captured);

@@ -1,4 +1,4 @@
-//! What flows could have had: the rate of the slowest link on their way, headers taken off.
+//! The limit of flows: the rate of their slowest link, headers taken off.
 
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
@@ -9,8 +9,9 @@ use bentpipe_scenario::{Flow, Scenario, Workload, network};
 const TCP_HEADERS: f64 = 40.0;
 const UDP_HEADERS: f64 = 28.0;
 
-/// By flow of the run: the most goodput that its path can carry in full segments, in bit/s; `None`
-/// without any link of a rate on the way, and for pings.
+/// By flow: the most goodput that its path carries in full segments, in bit/s.
+///
+/// `None` without any link of a rate on the way, and for pings.
 pub fn most_goodputs(scenario: &Scenario) -> Vec<Option<f64>> {
     let flows = scenario.flows.iter().flat_map(|flow| {
         let max = most_goodput(scenario, flow);

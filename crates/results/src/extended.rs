@@ -1,8 +1,10 @@
-//! Counts that only a TCP of our own gives, beyond those of a kernel's sockets (as RFC 4898 has extended statistics).
+//! Counts that only a TCP of our own gives, beyond those of a kernel's sockets.
+//!
+//! RFC 4898 has extended statistics in the same way.
 
 use std::ops::Add;
 
-/// What a TCP of our own counts of a flow, over all its connections.
+/// The counts of a TCP of our own, over all connections of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExtendedTally {
     /// Segments of data that the sources retransmitted to bring an acknowledgment (tail loss probes).
@@ -21,7 +23,7 @@ pub struct ExtendedTally {
     pub bound_acks: u64,
     /// Reductions of their congestion windows.
     pub reductions: u64,
-    /// What the losses were that their episodes of fast recovery have repaired, and what was made of them.
+    /// Their episodes of fast recovery by causes and by responses.
     pub causes: LossCauses,
 }
 
@@ -39,8 +41,9 @@ impl ExtendedTally {
         causes: LossCauses::ZERO,
     };
 
-    /// The share of acknowledgments in congestion avoidance for which the bound of one segment held the
-    /// increase; none for congestion controls that have no such bound.
+    /// The share of acknowledgments in congestion avoidance whose increase the bound held.
+    ///
+    /// The bound is one segment. Congestion controls that have no such bound have none.
     pub fn bound_share(&self) -> Option<f64> {
         (self.avoidance_acks > 0).then(|| self.bound_acks as f64 / self.avoidance_acks as f64)
     }
@@ -64,7 +67,7 @@ impl ExtendedTally {
     }
 }
 
-/// Episodes of fast recovery by what was lost in them, and by whether the window was reduced.
+/// Episodes of fast recovery by their losses, and by whether the window was reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LossCauses {
     /// Links have lost or damaged every copy of all that was retransmitted.

@@ -14,7 +14,7 @@ pub struct FlowRow {
     pub started: Option<Instant>,
     /// When nothing more was to come.
     pub finished: Option<Instant>,
-    /// What it has counted in the measured time.
+    /// Its counts in the measured time.
     pub tally: Tally,
     /// The bytes delivered over the measured time, in bit/s.
     pub goodput: f64,
@@ -26,12 +26,13 @@ pub struct FlowRow {
     pub completed: u64,
     /// The mean time that they took.
     pub mean_completion: Option<Duration>,
-    /// How these times are spread; `None` of background, whose times are not kept.
+    /// The spread of these times; `None` of background, whose times are not kept.
     pub completions: Option<Completions>,
-    /// Goodput as a share of what the slowest link on the path could carry, headers taken off.
+    /// Goodput as a share of the slowest link's rate, headers taken off.
     pub efficiency: Option<f64>,
-    /// By how much the first slow start threshold that it has estimated is too large, as a share of what the
-    /// path holds: what its slowest link can carry in the minimum round-trip time.
+    /// The excess of the first estimated slow start threshold: a share of the path's content.
+    ///
+    /// The path holds what its slowest link can carry in the minimum round-trip time.
     pub ssthresh_error: Option<f64>,
 }
 

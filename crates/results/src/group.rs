@@ -1,4 +1,4 @@
-//! What several flows have done together.
+//! The row of several flows together.
 
 use crate::FlowRow;
 use bentpipe_scenario::Scenario;
@@ -8,7 +8,7 @@ use bentpipe_scenario::Scenario;
 pub struct GroupRow {
     /// Its name in the scenario.
     pub name: String,
-    /// How many flows.
+    /// The number of flows.
     pub flows: u64,
     /// Their goodputs, in bit/s.
     pub goodput: Spread,
@@ -40,8 +40,9 @@ impl Spread {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// The sample standard deviation as a share of the mean (the coefficient of variation); `None` of
-    /// one, or around zero.
+    /// The coefficient of variation: sample standard deviation as a share of the mean.
+    ///
+    /// `None` of one, or around zero.
     pub fn variation(&self) -> Option<f64> {
         let mean = self.mean().filter(|mean| *mean != 0.0)?;
         (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt() / mean)

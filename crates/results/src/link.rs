@@ -8,18 +8,19 @@ use bentpipe_core::time::Duration;
 pub struct LinkRow {
     /// Its name in the scenario.
     pub name: String,
-    /// Where it begins.
+    /// The node at its beginning.
     pub from: String,
-    /// Where it ends.
+    /// The node at its end.
     pub to: String,
-    /// What has become of packets in the measured time.
+    /// Counts of its packets in the measured time.
     pub counters: Counters,
-    /// How long the measured time was.
+    /// The length of the measured time.
     pub measured: Duration,
-    /// What it could have sent in the measured time, in bytes; None without a rate.
+    /// Its capacity over the measured time, in bytes; None without a rate.
     pub capacity: Option<f64>,
-    /// Mean length of its queue over the measured time, the packet being sent included: packets,
-    /// and bytes.
+    /// Mean length of its queue over the measured time, in packets and in bytes.
+    ///
+    /// The packet that is being sent is included.
     pub mean_queue: (f64, f64),
     /// For how much of the measured time it had which length; None without a rate.
     pub lengths: Option<Lengths>,
@@ -28,14 +29,15 @@ pub struct LinkRow {
 }
 
 impl LinkRow {
-    /// The share of its capacity that it has sent, packets that were lost on the way included.
+    /// The share of its capacity that it has sent, packets that were lost included.
     pub fn utilisation(&self) -> Option<f64> {
         let sent = self.counters.delivered.bytes + self.counters.lost.bytes;
         self.capacity.filter(|capacity| *capacity > 0.0).map(|capacity| sent as f64 / capacity)
     }
 
-    /// What has arrived over the measured time, in bit/s, headers included: of the way back, the
-    /// rate that acknowledgments take.
+    /// The rate of arrivals over the measured time, in bit/s, headers included.
+    ///
+    /// Of the way back, that is the rate of acknowledgments.
     pub fn throughput(&self) -> Option<f64> {
         let span = self.measured.as_secs_f64();
         (span > 0.0).then(|| self.counters.delivered.bytes as f64 * 8.0 / span)

@@ -1,7 +1,7 @@
 //! The results of a run, as rows.
 //!
-//! Rates and shares are over the measured part of the run: from the end of the warm-up, or a
-//! flow's beginning if that is later, to the end of the run, or of the flow if that is earlier.
+//! Rates and shares are over the measured part of the run. It begins with the end of the warm-up, or
+//! a flow's beginning if that is later. It ends with the run, or with the flow if that is earlier.
 
 use crate::{FlowRow, GatewayRow, GroupRow, LinkRow, Sample, Tally, TransferRow, goodput};
 use bentpipe_core::time::{Duration, Instant};
@@ -21,7 +21,9 @@ pub struct Outcome {
     pub gateways: Vec<GatewayRow>,
     /// Groups of flows.
     pub groups: Vec<GroupRow>,
-    /// Time series, by time; empty unless the scenario asks for some, and if they have gone to a
+    /// Time series, by time.
+    ///
+    /// Empty unless the scenario asks for some, and if they have gone to a
     /// [`SeriesSink`](crate::SeriesSink).
     pub series: Vec<Sample>,
 }
@@ -33,8 +35,10 @@ pub struct RunRow {
     pub seed: u64,
     /// When it ended.
     pub end: Duration,
-    /// Goodput of all flows together, in bit/s: what applications have read (RFC 5166, 2.1), over
-    /// the time from the first flow's beginning to the last one's end.
+    /// Goodput of all flows together, in bit/s (RFC 5166, 2.1).
+    ///
+    /// Bytes that applications have read, over the time from the first flow's beginning to the last
+    /// one's end.
     pub goodput: f64,
     /// Jain's fairness index of the flows' goodputs (RFC 5166, 2.3): 1/n to 1.
     pub fairness: Option<f64>,
@@ -44,16 +48,20 @@ pub struct RunRow {
     pub dropped: u64,
     /// Packets lost on links.
     pub lost: u64,
-    /// What its flows have counted in the measured time.
+    /// The counts of its flows in the measured time.
     pub tally: Tally,
-    /// Packets that have arrived at a node, on their way or at its end, since the beginning; absent on real hosts.
+    /// Packets that have arrived at nodes since the beginning; absent on real hosts.
+    ///
+    /// They count at nodes on their way, too.
     pub packets: Option<u64>,
-    /// A digest of every packet's arrival: two runs with the same one were the same; absent on real hosts.
+    /// A digest of every packet's arrival; absent on real hosts.
+    ///
+    /// Two runs with the same one were the same.
     pub digest: Option<u64>,
 }
 
 impl RunRow {
-    /// Sums up a run of this seed by its flows and links. What only a simulator has counted of it is absent.
+    /// Sums up a run of this seed by its flows and links. Counts of simulators alone are absent.
     pub fn of(
         seed: u64,
         measured: (Instant, Instant),

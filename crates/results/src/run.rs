@@ -1,22 +1,23 @@
-//! A run under way: where its records go, and why it may end without results.
+//! A run under way: the receivers of its records, and its errors.
 
 use crate::{EventSink, PacketSink, SeriesSink};
 use bentpipe_core::link::{Count, Counters};
 
-/// Where a run's records go while it lasts.
+/// The receivers of a run's records while it lasts.
 #[derive(Debug, Default)]
 pub struct Sinks {
-    /// Every packet that passes a host or a side of a gateway, of those nodes and flows that
-    /// [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is
+    /// Packets that pass hosts and sides of gateways.
+    ///
+    /// They are those of the nodes and flows that [`Record`](bentpipe_scenario::Record) names. A capture looks and changes nothing: the outcome is
     /// the same with and without.
     pub packets: Option<Box<dyn PacketSink>>,
-    /// What the connections of the same flows do there, and why.
+    /// Events of the same flows' connections there, with their causes.
     pub events: Option<Box<dyn EventSink>>,
     /// The values of time series. Without it they are collected in [`Outcome::series`](crate::Outcome::series).
     pub series: Option<Box<dyn SeriesSink>>,
 }
 
-/// What goes wrong in a run, apart from panics: none of it is the scenario's fault.
+/// An error of a run, apart from panics. None is the scenario's fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// A line's packets do not add up.

@@ -11,8 +11,9 @@ pub struct Sample {
     pub at: Instant,
     /// Of what: a flow's name, a link's with `/forward` or `/back`, a gateway's, a middlebox's.
     pub element: Arc<str>,
-    /// The quantity's name: that of the series, in bytes, seconds or bit/s; `queue-packets` and
-    /// `queue-bytes`; `segment`, `segment-end` and `ack`.
+    /// The quantity's name: that of the series, in bytes, seconds or bit/s.
+    ///
+    /// Or `queue-packets` and `queue-bytes`; `segment`, `segment-end` and `ack`.
     pub quantity: &'static str,
     /// The value.
     pub value: f64,

@@ -10,8 +10,9 @@ pub struct Tally {
     pub delivered: u64,
     /// UDP datagrams, or pings, sent.
     pub datagrams: u64,
-    /// How many of them have arrived, or were answered, in the same time: the rest was lost, or is
-    /// on its way.
+    /// The number of them that have arrived, or were answered, in the same time.
+    ///
+    /// The rest was lost, or is on its way.
     pub arrived: u64,
     /// Segments sent by the sources.
     pub segments: u64,
@@ -27,12 +28,11 @@ pub struct Tally {
     pub min_rtt: Option<Duration>,
     /// The smoothed round-trip time of the source that was counted last.
     pub srtt: Option<Duration>,
-    /// How long the first recovery took of the first source that had one, and how often its window
-    /// was reduced in it.
+    /// The first recovery of the first source that had one: its length, and its reductions.
     pub first_recovery: Option<(Duration, u64)>,
     /// The first slow start threshold that a source has estimated, in bytes.
     pub ssthresh_estimate: Option<u64>,
-    /// What only a TCP of our own counts.
+    /// Counts of a TCP of our own alone.
     pub extended: Option<ExtendedTally>,
 }
 
@@ -63,7 +63,7 @@ impl Tally {
         })
     }
 
-    /// What has been counted since `earlier`; times and the threshold are the latest.
+    /// The counts since `earlier`; times and the threshold are the latest.
     #[must_use]
     pub fn since(&self, earlier: &Tally) -> Tally {
         self.each(earlier, |now, then| now - then)

@@ -2,7 +2,7 @@
 
 use bentpipe_core::time::{Duration, Instant};
 
-/// Which of a run's flows.
+/// The number of a flow in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowId(pub usize);
 
@@ -26,11 +26,11 @@ pub struct Transfer {
 pub struct TransferRow {
     /// The flow's name.
     pub flow: String,
-    /// What it was.
+    /// The transfer.
     pub transfer: Transfer,
 }
 
-/// How the times of completed transfers are spread. Percentiles are times that occurred: the least
+/// The spread of completed transfers' times. Percentiles are times that occurred: the least
 /// that so many of a hundred did not exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completions {
