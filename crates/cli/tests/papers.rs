@@ -176,7 +176,14 @@ fn what_is_kept_is_explained_and_small() {
 #[test]
 fn what_there_is_not_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in [&["bbn/fig-99"][..], &["--papers", "nowhere"], &["--all", "--quick"]] {
+    let wrong = [
+        &["bbn/fig-99"][..],
+        &["G01-99-a"],
+        &["G01-15-a", "bbn"],
+        &["--papers", "nowhere"],
+        &["--all", "--quick"],
+    ];
+    for arguments in wrong {
         let run = papers(arguments, folder.path());
         let said = String::from_utf8_lossy(&run.stderr);
         assert!(!run.status.success() && said.trim().lines().count() == 1, "{arguments:?}: {said}");
@@ -184,4 +191,27 @@ fn what_there_is_not_is_one_line() {
     let list = papers(&[], folder.path());
     let list = String::from_utf8_lossy(&list.stdout);
     assert!(list.contains("bbn/fig-2") && list.contains("sfu/fig-3-7"), "{list}");
+}
+
+#[test]
+fn claims_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = papers(&["G01-15-a", "G01-W-1", "G01-W-2", "H-D-6"], folder.path());
+    let said = String::from_utf8_lossy(&run.stdout);
+    for part in [
+        "G01-15-a: ",
+        "decided   by figure: bharadwaj-2001/fig-15",
+        "accepted  ",
+        "command   bentpipe papers bharadwaj-2001/fig-15",
+        "command   cargo test -p bentpipe-sim only_long_connections_take_memory",
+        "decided   by page: docs/design/gateway-adoption.md#what-it-brings",
+        "command   scripts/bench-live.sh",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let run = papers(&["G01-15-a", "--json"], folder.path());
+    let claims: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(claims[0]["decided-at"][0], "bharadwaj-2001/fig-15");
+    assert!(claims[0]["accepted"].as_object().is_some_and(|numbers| !numbers.is_empty()));
+    assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "nothing is run");
 }

@@ -1,12 +1,13 @@
 //! `bentpipe papers`: the papers' figures, run, drawn and judged.
 
+mod claims;
 mod commit;
 mod list;
 mod live;
 mod progress;
 
 use crate::plot::{PlotError, page_of_run};
-use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, Paper};
+use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, LocatedClaim, Paper};
 use bentpipe_papers::live::{Beside, LiveError};
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
@@ -34,12 +35,13 @@ Examples:
   bentpipe papers                 what there is
   bentpipe papers sfu/fig-3-2     one figure
   bentpipe papers bbn             a whole paper
+  bentpipe papers G01-15-a        what this claim says, and where it is decided
   bentpipe papers --quick         some figures, in less than three minutes
   bentpipe papers --all --json    all of it, with a summary for programs
   bentpipe papers --live          what can be run on real hosts
   sudo bentpipe papers --live henderson/fig-4-19")]
 pub(crate) struct Arguments {
-    /// Figures (bbn/fig-8) or whole papers (bbn)
+    /// Figures (bbn/fig-8) or whole papers (bbn); or claims (G01-15-a), which are printed
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// All figures of all papers
@@ -96,8 +98,11 @@ pub(crate) enum Error {
     #[error(transparent)]
     Live(#[from] LiveError),
     /// There is no such figure.
-    #[error("there is no paper or figure {0} (`bentpipe papers` lists them)")]
+    #[error("there is no paper, figure or claim {0} (`bentpipe papers` lists them)")]
     Unknown(String),
+    /// A claim among figures.
+    #[error("{0} is a claim: claims are printed and figures are run, so they take two commands")]
+    Claim(String),
     /// A run's packets.
     #[error(transparent)]
     Graph(#[from] Box<PlotError>),
@@ -116,6 +121,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         None => Files::built_in(),
     };
     let catalogue = Catalogue::read(files)?;
+    let claims: Option<Vec<LocatedClaim<'_>>> =
+        arguments.ids.iter().map(|id| catalogue.claim(id)).collect();
+    if let Some(claims) = claims.filter(|claims| !claims.is_empty()) {
+        claims::write(&catalogue, &claims, arguments.json, &mut io::stdout().lock())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let chosen = choose(&catalogue, arguments)?;
     if chosen.is_empty() {
         list::write(&catalogue, arguments.live, arguments.json, &mut io::stdout().lock())?;
@@ -214,6 +225,9 @@ fn choose<'a>(
     }
     for id in &arguments.ids {
         let found = catalogue.find(id);
+        if catalogue.claim(id).is_some() {
+            return Err(Error::Claim(id.clone()));
+        }
         if found.is_empty() {
             return Err(Error::Unknown(id.clone()));
         }

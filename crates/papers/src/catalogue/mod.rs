@@ -8,6 +8,7 @@ mod freeze;
 mod future_work;
 mod layout;
 mod live;
+mod located;
 mod register;
 
 pub use accepted::{Accepted, AcceptedError};
@@ -19,6 +20,7 @@ pub use future_work::Question;
 pub use layout::Layout;
 pub use live::Live;
 pub(crate) use live::{same, text};
+pub use located::{ClaimPlace, LocatedClaim};
 pub use register::{Entry, How, Kind};
 
 use serde::Deserialize;
