@@ -8,6 +8,7 @@
 
 mod announce;
 mod config;
+mod forwarded;
 mod handshake;
 mod hop_limit;
 mod ingress;

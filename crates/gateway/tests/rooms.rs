@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 /// Each room comes before those that it may import.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "ingress",
     "table",
+    "forwarded",
     "lifecycle",
     "mechanisms",
     "splice",

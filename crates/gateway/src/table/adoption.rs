@@ -1,9 +1,9 @@
 //! Splitting a connection in mid-life: a [candidate](super::candidates) becomes a flow.
 
-use super::candidates::{Adopted, Reading};
 use super::flow::Flow;
 use super::{Disposition, Gateway};
 use crate::announce::Announcement;
+use crate::forwarded::{Adopted, Reading};
 use crate::handshake::{Record, without_ecn};
 use crate::key::FlowKey;
 use crate::leg::Leg;

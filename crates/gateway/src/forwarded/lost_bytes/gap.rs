@@ -125,13 +125,13 @@ pub(super) struct Missing {
 
 /// What a segment shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(crate) enum Evidence {
     /// The connection makes progress.
-    Sound,
+    Progress,
     /// Nothing yet.
-    Nothing,
+    None,
     /// Undecided: this host is to be probed with a copy at this number, which it does not expect.
-    Ask(SeqNum),
+    Probe(SeqNum),
     /// An answer shows that the connection cannot go on.
     Lost(Lost),
     /// The same, shown by the sender's answer.
@@ -140,22 +140,22 @@ pub(super) enum Sign {
 
 /// Bytes that nobody holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lost {
+pub(crate) struct Lost {
     /// The first, which the receiver expects.
-    pub(super) from: SeqNum,
+    pub(crate) from: SeqNum,
     /// One past the last.
     end: SeqNum,
     /// What the sender expects.
-    pub(super) sender_next: SeqNum,
+    pub(crate) sender_next: SeqNum,
     /// The hop limits of the sender's packets and of the receiver's.
-    pub(super) hop_limits: [u8; 2],
+    pub(crate) hop_limits: [u8; 2],
     /// It is seen for the first time.
-    pub(super) first: bool,
+    pub(crate) first: bool,
 }
 
 impl Lost {
     /// How many they are.
-    pub(super) fn bytes(&self) -> u32 {
+    pub(crate) fn bytes(&self) -> u32 {
         self.end.distance_from(self.from).unsigned_abs()
     }
 }
@@ -177,22 +177,22 @@ impl Gap {
     }
 
     /// A segment of the sender's.
-    pub(super) fn on_sent(&mut self, now: Instant, sent: Passing<'_>) -> Sign {
+    pub(super) fn on_sent(&mut self, now: Instant, sent: Passing<'_>) -> Evidence {
         let tcp = sent.tcp;
         if self.is_stale(now) || (self.empty && sent.occupied > 0) {
             *self = Gap::new(now, sent);
-            return Sign::Nothing;
+            return Evidence::None;
         }
         if self.empty {
             return self.on_probe(now, sent);
         }
         if sent.occupied == 0 {
             self.rcv_nxt = tcp.ack;
-            return Sign::Nothing;
+            return Evidence::None;
         }
         let ahead = tcp.seq.distance_from(self.una);
         if ahead.unsigned_abs() > REACH {
-            return Sign::Nothing;
+            return Evidence::None;
         }
         self.rcv_nxt = tcp.ack;
         if ahead < 0 {
@@ -205,7 +205,7 @@ impl Gap {
                 self.note_repetition(now);
             }
         }
-        Sign::Nothing
+        Evidence::None
     }
 
     /// The sender has sent `una` again.
@@ -220,11 +220,11 @@ impl Gap {
     }
 
     /// A segment of the receiver's.
-    pub(super) fn on_answer(&mut self, now: Instant, answer: Passing<'_>) -> Sign {
+    pub(super) fn on_answer(&mut self, now: Instant, answer: Passing<'_>) -> Evidence {
         let Passing { ip, tcp, occupied } = answer;
         let short = self.una.distance_from(tcp.ack);
         if short <= 0 {
-            return Sign::Sound;
+            return Evidence::Progress;
         }
         // What comes with data is no answer, but may show progress.
         let reports = || tcp.options.sack.iter().any(|block| block.left == self.una);
@@ -233,7 +233,7 @@ impl Gap {
         let answers = !elsewhere && occupied == 0 && (tcp.seq == self.rcv_nxt || reports());
         let late = now > self.sent_at + TIMELY;
         if short.unsigned_abs() > REACH {
-            return Sign::Nothing;
+            return Evidence::None;
         }
         match &mut self.missing {
             Some(missing) if missing.from == tcp.ack => {
@@ -253,24 +253,24 @@ impl Gap {
             }
             _ => {}
         }
-        Sign::Nothing
+        Evidence::None
     }
 
     /// The last repetition has been answered.
-    fn judge(&mut self, now: Instant) -> Sign {
-        let Some(missing) = &mut self.missing else { return Sign::Nothing };
+    fn judge(&mut self, now: Instant) -> Evidence {
+        let Some(missing) = &mut self.missing else { return Evidence::None };
         let Missing { from, since, waits: [longest, next], repeats, resets, .. } = *missing;
         let outage = longest.saturating_sub(next * UNLIKE);
         let length = u64::from(self.una.distance_from(from).unsigned_abs());
         let doubtful = !self.empty && self.longest < SHORT && length > SHORT;
         let patience = if doubtful { PATIENCE * DOUBTS } else { PATIENCE };
         if repeats < REPEATS || now < since + patience + outage || resets == RESETS {
-            return Sign::Nothing;
+            return Evidence::None;
         }
         if self.empty {
             return self.ask_sender();
         }
-        self.lost().map_or(Sign::Nothing, Sign::Lost)
+        self.lost().map_or(Evidence::None, Evidence::Lost)
     }
 
     /// What is missing is lost.

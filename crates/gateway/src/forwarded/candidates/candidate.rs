@@ -44,13 +44,13 @@ pub(super) struct Candidate<B> {
 
 /// A connection that is split from now on, with the bytes that are not acknowledged.
 #[derive(Debug)]
-pub(in crate::table) struct Adopted<B> {
-    pub(in crate::table) ends: PerLeg<Endpoint>,
-    pub(in crate::table) began: Instant,
-    pub(in crate::table) completed: Completed,
-    pub(in crate::table) streams: PerLeg<B>,
+pub(crate) struct Adopted<B> {
+    pub(crate) ends: PerLeg<Endpoint>,
+    pub(crate) began: Instant,
+    pub(crate) completed: Completed,
+    pub(crate) streams: PerLeg<B>,
     /// Payload that was delivered without us.
-    pub(in crate::table) before: Bytes,
+    pub(crate) before: Bytes,
 }
 
 impl<B: Buffer> Candidate<B> {

@@ -18,8 +18,8 @@ mod direction;
 mod recalled;
 mod stage;
 
-pub(super) use candidate::Adopted;
-pub(super) use stage::Reading;
+pub(crate) use candidate::Adopted;
+pub(crate) use stage::Reading;
 
 use crate::config::Config;
 use crate::handshake::Record;
@@ -46,7 +46,7 @@ const PATIENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)
 
 /// The table.
 #[derive(Debug)]
-pub(super) struct Candidates<B> {
+pub(crate) struct Candidates<B> {
     connections: BTreeMap<FlowKey, Box<Candidate<B>>>,
     /// Those that are being copied, by when that is given up.
     copied: BTreeSet<(Instant, FlowKey)>,
@@ -74,22 +74,22 @@ impl<B> Default for Candidates<B> {
 impl<B: Buffer> Candidates<B> {
     /// How many there are.
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.connections.len()
     }
 
     /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
 
     /// Memory that copies take, in bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.held
     }
 
     /// A SYN is forwarded that would be split. Its connection is one from `after` on.
-    pub(super) fn on_syn(
+    pub(crate) fn on_syn(
         &mut self,
         now: Instant,
         config: &Config,
@@ -113,7 +113,7 @@ impl<B: Buffer> Candidates<B> {
     }
 
     /// Reads another segment that is forwarded. Copies may take `free` bytes more. None if it is of no candidate.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         now: Instant,
         segment: &Segment<'_>,
@@ -143,7 +143,7 @@ impl<B: Buffer> Candidates<B> {
 
     /// A connection that was recorded is forwarded, and split once so much `after` is acknowledged of what passes from
     /// now on. It was heard last at `heard`.
-    pub(super) fn recall(
+    pub(crate) fn recall(
         &mut self,
         heard: Instant,
         config: &Config,
@@ -158,7 +158,7 @@ impl<B: Buffer> Candidates<B> {
     }
 
     /// A SYN is forwarded, or answered by us. If it begins another connection, the one before is none any more.
-    pub(super) fn begin(&mut self, syn: &Segment<'_>) {
+    pub(crate) fn begin(&mut self, syn: &Segment<'_>) {
         let key = FlowKey::of(syn.ip, syn.tcp);
         if self.connections.get(&key).is_some_and(|known| known.is_over_by(syn)) {
             self.forget(&key);
@@ -166,7 +166,7 @@ impl<B: Buffer> Candidates<B> {
     }
 
     /// No connection is split any more: those whose handshakes are complete are kept to be recorded.
-    pub(super) fn retire(&mut self) {
+    pub(crate) fn retire(&mut self) {
         let opening = self.connections.iter().filter(|(_, it)| !it.is_open());
         let gone: Vec<FlowKey> = opening.map(|(key, _)| *key).collect();
         gone.iter().for_each(|key| self.forget(key));
@@ -176,7 +176,7 @@ impl<B: Buffer> Candidates<B> {
     }
 
     /// What the next gateway is to know.
-    pub(super) fn records(&self) -> impl Iterator<Item = Record> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record> {
         self.connections.values().filter_map(|candidate| candidate.record())
     }
 
@@ -192,32 +192,32 @@ impl<B: Buffer> Candidates<B> {
     }
 
     /// A connection whose copies are [whole](Reading::Whole) is split.
-    pub(super) fn adopt(&mut self, key: &FlowKey) -> Option<Adopted<B>> {
+    pub(crate) fn adopt(&mut self, key: &FlowKey) -> Option<Adopted<B>> {
         self.take(key)?.adopt()
     }
 
     /// Who sent a candidate's SYN.
-    pub(super) fn client(&self, key: &FlowKey) -> Option<IpAddr> {
+    pub(crate) fn client(&self, key: &FlowKey) -> Option<IpAddr> {
         Some(self.connections.get(key)?.client.0)
     }
 
     /// A connection is none any more.
-    pub(super) fn forget(&mut self, key: &FlowKey) {
+    pub(crate) fn forget(&mut self, key: &FlowKey) {
         self.take(key);
     }
 
     /// Whether there is an entry for this connection.
-    pub(super) fn contains(&self, key: &FlowKey) -> bool {
+    pub(crate) fn contains(&self, key: &FlowKey) -> bool {
         self.connections.contains_key(key)
     }
 
     /// No connection is one any more.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Candidates::default();
     }
 
     /// A candidate's copies are given up; it is tried again later.
-    pub(super) fn put_off(&mut self, key: &FlowKey) {
+    pub(crate) fn put_off(&mut self, key: &FlowKey) {
         if let Some(candidate) = self.connections.get_mut(key) {
             self.held -= candidate.held();
             if let Some(since) = candidate.copied_since() {
@@ -228,12 +228,12 @@ impl<B: Buffer> Candidates<B> {
     }
 
     /// When [`Candidates::expire`] has something to do, if ever.
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.copied.first().map(|(at, _)| *at)
     }
 
     /// Gives up the copies that have taken too long.
-    pub(super) fn expire(&mut self, now: Instant) {
+    pub(crate) fn expire(&mut self, now: Instant) {
         while let Some(&(_, key)) = self.copied.first().filter(|(at, _)| *at <= now) {
             self.put_off(&key);
         }
@@ -268,7 +268,7 @@ impl<B: Buffer> Candidates<B> {
 
     /// What is kept as sums agrees with what it sums up; what copies take.
     #[cfg(test)]
-    pub(super) fn check_sums(&self) -> usize {
+    pub(crate) fn check_sums(&self) -> usize {
         let all = || self.connections.values();
         assert_eq!(self.held, all().map(|it| it.held()).sum::<usize>());
         assert_eq!(self.opening, all().filter(|it| !it.is_open()).count());

@@ -17,7 +17,7 @@
 //! - A forged probe has at most two short segments sent, one to each host, which drop them as any that are too old. To have
 //!   hosts reset takes the numbers of both, as for data.
 
-use super::gap::{Gap, Passing, REACH, Sign};
+use super::gap::{Evidence, Gap, Passing, REACH};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::SeqNum;
 
@@ -30,7 +30,7 @@ const FAR_BELOW: u32 = 1 << 30;
 
 impl Gap {
     /// An empty segment of a sender that has sent nothing else.
-    pub(super) fn on_probe(&mut self, now: Instant, sent: Passing<'_>) -> Sign {
+    pub(super) fn on_probe(&mut self, now: Instant, sent: Passing<'_>) -> Evidence {
         let tcp = sent.tcp;
         let ahead = tcp.seq.distance_from(self.una);
         // One that tells of another window is no probe.
@@ -38,37 +38,39 @@ impl Gap {
         match ahead {
             0 if says_the_same => {
                 if now < self.sent_at + PROBES_APART {
-                    return Sign::Nothing;
+                    return Evidence::None;
                 }
                 self.note_repetition(now);
                 let far_below = SeqNum(self.una.0.wrapping_sub(FAR_BELOW));
-                Sign::Ask(self.missing.as_ref().map_or(far_below, |missing| before(missing.from)))
+                Evidence::Probe(
+                    self.missing.as_ref().map_or(far_below, |missing| before(missing.from)),
+                )
             }
             1 => self.confirm(tcp.ack),
-            _ if ahead.unsigned_abs() > REACH => Sign::Nothing,
+            _ if ahead.unsigned_abs() > REACH => Evidence::None,
             _ => {
                 *self = Gap::new(now, sent);
-                Sign::Nothing
+                Evidence::None
             }
         }
     }
 
     /// Probes and answers show that bytes are lost, if what repeats is a probe.
-    pub(super) fn ask_sender(&mut self) -> Sign {
-        let Some(missing) = &mut self.missing else { return Sign::Nothing };
+    pub(super) fn ask_sender(&mut self) -> Evidence {
+        let Some(missing) = &mut self.missing else { return Evidence::None };
         missing.sender_asked = true;
-        Sign::Ask(before(self.rcv_nxt))
+        Evidence::Probe(before(self.rcv_nxt))
     }
 
     /// The sender stands one beyond its probes, and expects `rcv_nxt`.
-    fn confirm(&mut self, rcv_nxt: SeqNum) -> Sign {
+    fn confirm(&mut self, rcv_nxt: SeqNum) -> Evidence {
         match &mut self.missing {
             Some(missing) if missing.sender_asked && rcv_nxt == self.rcv_nxt => {
                 missing.sender_asked = false;
             }
-            _ => return Sign::Nothing,
+            _ => return Evidence::None,
         }
-        self.lost().map_or(Sign::Nothing, Sign::Confirmed)
+        self.lost().map_or(Evidence::None, Evidence::Confirmed)
     }
 }
 

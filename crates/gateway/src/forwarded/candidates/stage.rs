@@ -15,7 +15,7 @@ pub(super) enum Stage {
 
 /// What a segment makes of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::table) enum Reading {
+pub(crate) enum Reading {
     /// It remains one.
     Remains,
     /// It is none any more.
