@@ -70,14 +70,6 @@ pub enum Problem {
         /// The nearest known key, or all of them.
         hint: String,
     },
-    /// A key or a value had this name once.
-    #[error("`{old}` is now `{new}`")]
-    Renamed {
-        /// What stands there.
-        old: String,
-        /// What it is called now.
-        new: String,
-    },
     /// A table lacks a key that it must have.
     #[error("{table} has no `{key}` (expected {expected})")]
     Missing {

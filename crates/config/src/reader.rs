@@ -7,7 +7,7 @@ mod values;
 
 use crate::document::{self, Entry, Node, Table, Value};
 use crate::error::{DocumentError, Place, Problem, hint};
-use bentpipe_core::text::{Choice, renamed};
+use bentpipe_core::text::Choice;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -158,14 +158,8 @@ impl Context<'_> {
         known: impl Iterator<Item = &'k str> + Clone,
     ) -> DocumentError {
         let key = entry.key.clone();
-        let problem = match renamed(&key, known.clone()) {
-            Some(new) => Problem::Renamed { old: key, new: new.to_owned() },
-            None => {
-                let hint = hint(&key, known);
-                Problem::UnknownKey { key, table: table.to_owned(), hint }
-            }
-        };
-        self.error(entry.key_at, problem)
+        let hint = hint(&key, known);
+        self.error(entry.key_at, Problem::UnknownKey { key, table: table.to_owned(), hint })
     }
 
     /// An error about the type of `node`.
@@ -196,16 +190,8 @@ impl Context<'_> {
         let name = String::from_node(self, node)?;
         let names = || T::VARIANTS.iter().map(|value| value.name());
         T::named(&name).ok_or_else(|| {
-            self.error(
-                node.at,
-                match renamed(&name, names()) {
-                    Some(new) => Problem::Renamed { old: name, new: new.to_owned() },
-                    None => {
-                        let hint = hint(&name, names());
-                        Problem::UnknownName { what: what.to_owned(), name, hint }
-                    }
-                },
-            )
+            let hint = hint(&name, names());
+            self.error(node.at, Problem::UnknownName { what: what.to_owned(), name, hint })
         })
     }
 

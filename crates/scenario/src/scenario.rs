@@ -214,7 +214,6 @@ fn nodes(top: &Reader<'_>, names: &Names, below: ConnectionConfig) -> Result<Vec
         Node::router(&Reader::open(context, node, table, &[&node::ROUTER])?, name)
     })?);
     nodes.extend(each(top, "gateway", |name, node, table| {
-        gateway::refuse_former_keys(context, node)?;
         let sections = [&node::GATEWAY, &gateway::TABLES];
         Node::gateway(&Reader::open(context, node, table, &sections)?, name, names)
     })?);

@@ -87,20 +87,3 @@ fn mistakes_are_named_in_the_file_in_which_they_are() {
     let interfaces = message("interfaces = {}", "");
     assert!(interfaces.contains("unknown key `interfaces` in [gateway.g]"), "{interfaces}");
 }
-
-#[test]
-fn what_a_gateway_was_told_otherwise_before_is_answered_with_the_new_key() {
-    for (old, new) in [
-        ("lan = \"a\"", "`lan` is now `lan-links`"),
-        ("memory = \"1MiB\"", "`memory` is now `limits.memory`"),
-        ("flows = 7", "`flows` is now `limits.flows`"),
-        ("reset-drain = \"1s\"", "`reset-drain` is now `limits.reset-drain`"),
-        ("fin = \"immediate\"", "`fin` is now `splitting.fin`"),
-        ("add-options = \"never\"", "`add-options` is now `satellite.add-options`"),
-        ("satellite-leg = {}", "`satellite-leg` is now `satellite`"),
-        ("lan-leg = {}", "`lan-leg` is now `lan`"),
-    ] {
-        let message = gateway(old, "").unwrap_err();
-        assert!(message.starts_with("s.toml:12:1: ") && message.ends_with(new), "{old}: {message}");
-    }
-}

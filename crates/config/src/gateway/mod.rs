@@ -19,8 +19,7 @@ use limits::{DRAIN, LIMITS};
 use policy::{POLICY, REJECT_QUIC, RULE};
 use splitting::SPLITTING;
 
-use crate::document::{Node, Value};
-use crate::error::Problem;
+use crate::document::Node;
 use crate::reader::{Context, Reader, Result, Section, field};
 use bentpipe_gateway::Config;
 
@@ -118,28 +117,4 @@ fn open<'a>(
         Runs::Simulated => Reader::open(context, node, name, &[section]),
         Runs::Deployed { .. } => Reader::open(context, node, name, &[section, deployed]),
     }
-}
-
-/// Refuses what was said of a scenario's gateway itself before its tables were those of `gateway.toml`.
-///
-/// # Errors
-/// `node` has such a key.
-pub fn refuse_former_keys(context: &Context<'_>, node: &Node) -> Result<()> {
-    let Value::Table(table) = &node.value else { return Ok(()) };
-    let tables = [("limits", &LIMITS), ("splitting", &SPLITTING), ("satellite", &SATELLITE)];
-    for entry in &table.entries {
-        let is_it = |(_, section): &&(&str, &Section)| {
-            section.fields.iter().any(|field| field.key == entry.key)
-        };
-        let old = entry.key.clone();
-        let new = match tables.iter().find(is_it) {
-            Some((name, _)) => format!("{name}.{old}"),
-            None if old == "lan" && !matches!(entry.node.value, Value::Table(_)) => {
-                "lan-links".to_owned()
-            }
-            None => continue,
-        };
-        return Err(context.error(entry.key_at, Problem::Renamed { old, new }));
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Values that go by a name.
 
-use super::{TextError, renamed};
+use super::TextError;
 use strum::VariantArray;
 
 /// One of a few values, each with a name. The enum is the only declaration: `strum` derives the names
@@ -38,14 +38,10 @@ pub trait Choice: Copy + PartialEq + Into<&'static str> + VariantArray {
     /// The value of this name, or what to say of it: no `what` is called so.
     ///
     /// # Errors
-    /// [`TextError::Name`], or [`TextError::Renamed`] where it had the name before.
+    /// [`TextError::Name`].
     fn read(what: &'static str, name: &str) -> Result<Self, TextError> {
-        Self::named(name).ok_or_else(|| {
-            match renamed(name, Self::VARIANTS.iter().map(|value| value.name())) {
-                Some(new) => TextError::Renamed { old: name.to_owned(), new },
-                None => TextError::Name { what, name: name.to_owned(), names: Self::names() },
-            }
-        })
+        let unknown = || TextError::Name { what, name: name.to_owned(), names: Self::names() };
+        Self::named(name).ok_or_else(unknown)
     }
 }
 

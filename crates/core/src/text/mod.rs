@@ -4,18 +4,15 @@
 //! settings such as `linux,iw=4` by [`Settings`]. Within such a list a comma parts the settings, so that a
 //! semicolon parts parameters as well: `linux,congestion=vegas:alpha=2;beta=4`.
 //!
-//! What goes by a name is a [`Choice`]: the enum declares the names. What had another name before
-//! is in [`RENAMED`], so that who still uses it is told the new one.
+//! What goes by a name is a [`Choice`]: the enum declares the names.
 
 mod choice;
 mod parameters;
-mod renamed;
 mod settings;
 mod values;
 
 pub use choice::Choice;
 pub use parameters::Parameters;
-pub use renamed::{RENAMED, renamed};
 pub use settings::{Setting, Settings};
 pub use values::{
     BYTES, PROBABILITY, RATE, SPAN, SWITCH, bytes, positive, probability, rate, span, switch,
@@ -33,14 +30,6 @@ pub enum TextError {
         name: String,
         /// The names that there are.
         names: String,
-    },
-    /// It was called so before.
-    #[error("`{old}` is now `{new}`")]
-    Renamed {
-        /// The name that was given.
-        old: String,
-        /// The one that it has now.
-        new: &'static str,
     },
     /// There is no such parameter here.
     #[error("`{name}` has no parameter `{key}` (there are {keys})")]
@@ -89,7 +78,6 @@ impl TextError {
     pub fn key(&self) -> Option<&str> {
         match self {
             TextError::Key { key, .. } | TextError::Twice { key, .. } => Some(key),
-            TextError::Renamed { old, .. } => Some(old),
             TextError::Value { key, .. } => Some(key),
             TextError::Name { .. } | TextError::Missing { .. } => None,
         }

@@ -1,6 +1,6 @@
 //! A name with its parameters.
 
-use super::{Choice, TextError, renamed};
+use super::{Choice, TextError};
 
 /// A text of the form `name:key=value,key=value`, taken apart; or a name and pairs that stood in a
 /// table. What is not taken is an error.
@@ -38,7 +38,7 @@ impl<'a> Parameters<'a> {
     /// Which `what` the name stands for.
     ///
     /// # Errors
-    /// [`TextError::Name`] or [`TextError::Renamed`].
+    /// [`TextError::Name`].
     pub fn kind<T: Choice>(&self, what: &'static str) -> Result<T, TextError> {
         T::read(what, self.name)
     }
@@ -100,15 +100,11 @@ impl<'a> Parameters<'a> {
     /// `made`, unless something is left that nobody has taken.
     ///
     /// # Errors
-    /// [`TextError::Key`] or [`TextError::Renamed`].
+    /// [`TextError::Key`].
     pub fn finish<T>(self, made: T) -> Result<T, TextError> {
         let Some((key, _)) = self.pairs.first() else { return Ok(made) };
-        let old = (*key).to_owned();
-        if let Some(new) = renamed(key, self.asked.iter().copied()) {
-            return Err(TextError::Renamed { old, new });
-        }
         let keys = if self.asked.is_empty() { "none".to_owned() } else { self.asked.join(", ") };
-        Err(TextError::Key { name: self.name.to_owned(), key: old, keys })
+        Err(TextError::Key { name: self.name.to_owned(), key: (*key).to_owned(), keys })
     }
 }
 

@@ -8,7 +8,7 @@ use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::ConfigError;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::SenderConfig;
-use bentpipe_core::text::{Setting, Settings, renamed};
+use bentpipe_core::text::{Setting, Settings};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 
@@ -91,14 +91,6 @@ pub enum LegError {
     /// The core does not understand it.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The parameter was called so before.
-    #[error("`{old}` is now `{new}`")]
-    Renamed {
-        /// What was given.
-        old: String,
-        /// What it is called now.
-        new: &'static str,
-    },
     /// A leg has no such parameter: it comes from the hosts, or there is none.
     #[error("a leg has no parameter `{0}` (there are {names})", names = LegConfig::KEYS.join(", "))]
     Key(String),
@@ -171,11 +163,7 @@ impl LegConfig {
     /// [`LegError`]; then nothing has changed.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), LegError> {
         if !Self::KEYS.contains(&key) {
-            let old = key.to_owned();
-            return Err(match renamed(key, Self::KEYS.iter().copied()) {
-                Some(new) => LegError::Renamed { old, new },
-                None => LegError::Key(old),
-            });
+            return Err(LegError::Key(key.to_owned()));
         }
         let first_window = match (key, value) {
             ("iw", FROM_LOAD) => Some(FirstWindow::FromLoad),

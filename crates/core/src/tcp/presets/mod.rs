@@ -18,7 +18,7 @@ pub use named::{PRESETS, Preset};
 pub use page::markdown;
 
 use super::connection::ConnectionConfig;
-use crate::text::{Setting, Settings, renamed};
+use crate::text::{Setting, Settings};
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,14 +34,6 @@ pub enum ConfigError {
     /// There is no such key.
     #[error("no parameter is called `{0}` (there are {names})", names = names(KEYS.iter().map(|key| key.name)))]
     Key(String),
-    /// The key was called so before.
-    #[error("`{old}` is now `{new}`")]
-    Renamed {
-        /// What was given.
-        old: String,
-        /// What it is called now.
-        new: &'static str,
-    },
     /// The value does not suit the key.
     #[error("{key}: {why}")]
     Value {
@@ -90,10 +82,10 @@ impl ConnectionConfig {
     /// Sets one parameter from text.
     ///
     /// # Errors
-    /// [`ConfigError::Key`], [`ConfigError::Renamed`] or [`ConfigError::Value`]; then nothing has changed.
+    /// [`ConfigError::Key`] or [`ConfigError::Value`]; then nothing has changed.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let known = KEYS.iter().find(|known| known.name == key);
-        let known = known.ok_or_else(|| ConfigError::unknown(key))?;
+        let known = known.ok_or_else(|| ConfigError::Key(key.to_owned()))?;
         let mut changed = *self;
         (known.set)(&mut changed, value).map_err(|why| {
             let key = known.name;
@@ -101,16 +93,6 @@ impl ConnectionConfig {
         })?;
         *self = changed;
         Ok(())
-    }
-}
-
-impl ConfigError {
-    fn unknown(key: &str) -> ConfigError {
-        let old = key.to_owned();
-        match renamed(key, KEYS.iter().map(|known| known.name)) {
-            Some(new) => ConfigError::Renamed { old, new },
-            None => ConfigError::Key(old),
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What one entry of the table of congestion controls stands for.
 
 use super::CongestionAlgorithm;
-use crate::text::{RATE, SPAN, SWITCH, TextError, positive, rate, renamed, span, switch};
+use crate::text::{RATE, SPAN, SWITCH, TextError, positive, rate, span, switch};
 use crate::time::Duration;
 use crate::units::Rate;
 
@@ -129,16 +129,10 @@ pub struct ControlParameter {
     pub about: &'static str,
 }
 
-/// No congestion control has this name, or not any more.
+/// The error that no congestion control has this name.
 pub(super) fn unknown(name: &str) -> TextError {
-    let old = name.to_owned();
-    match renamed(name, CongestionAlgorithm::NAMES) {
-        Some(new) => TextError::Renamed { old, new },
-        None => {
-            let names = CongestionAlgorithm::NAMES.join(", ");
-            TextError::Name { what: "congestion control", name: old, names }
-        }
-    }
+    let names = CongestionAlgorithm::NAMES.join(", ");
+    TextError::Name { what: "congestion control", name: name.to_owned(), names }
 }
 
 /// Makes `CongestionAlgorithm` of its entries: the enum, all of it, its text, and what each begins as.
