@@ -1,8 +1,8 @@
 //! A congestion control written in Python. Every acknowledgment calls it: that costs some microseconds each.
 
 use bentpipe_core::tcp::congestion::{
-    AckSample, Congestion, CongestionEvent, InitialWindowUse, Probing, SlowStart, SlowStartConfig,
-    ThresholdEstimate,
+    AckEvent, Congestion, CongestionEvent, InitialWindowUse, Probing, Response, SlowStart,
+    SlowStartConfig, ThresholdEstimate,
 };
 use bentpipe_core::units::Bytes;
 use pyo3::prelude::*;
@@ -125,21 +125,25 @@ impl Congestion for PythonControl {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &AckSample) {
-        let window = self.ask("on_ack", acked.smss, self.window(), |dict| {
-            dict.set_item("now", super::seconds(acked.now))?;
-            dict.set_item("acked", acked.bytes.count())?;
-            dict.set_item("rtt", acked.rtt.map(|span| span.as_secs_f64()))?;
-            dict.set_item("srtt", acked.srtt.map(|span| span.as_secs_f64()))?;
-            dict.set_item("min_rtt", acked.min_rtt.map(|span| span.as_secs_f64()))?;
-            dict.set_item("in_flight", acked.in_flight.count())?;
-            dict.set_item("window_limited", acked.window_limited)
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        if !ack.may_grow() {
+            return Response::default();
+        }
+        let window = self.ask("on_ack", ack.smss, self.window(), |dict| {
+            dict.set_item("now", super::seconds(ack.now))?;
+            dict.set_item("acked", ack.ack.count())?;
+            dict.set_item("rtt", ack.rtt.map(|span| span.as_secs_f64()))?;
+            dict.set_item("srtt", ack.srtt.map(|span| span.as_secs_f64()))?;
+            dict.set_item("min_rtt", ack.min_rtt.map(|span| span.as_secs_f64()))?;
+            dict.set_item("in_flight", ack.in_flight_before.count())?;
+            dict.set_item("window_limited", ack.window_limited)
         });
         self.slow_start.set_window(window);
+        Response::default()
     }
 
     fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {
-        self.ask("on_loss", event.smss, (event.flight_size / 2).max(2 * event.smss), |dict| {
+        self.ask("on_loss", event.smss, event.half(), |dict| {
             dict.set_item("now", super::seconds(event.now))?;
             dict.set_item("in_flight", event.flight_size.count())?;
             dict.set_item("timeout", timeout)

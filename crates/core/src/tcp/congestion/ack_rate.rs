@@ -6,7 +6,7 @@
 //! what the bottleneck needs for a segment. Sending no faster than that fills the pauses between
 //! bursts, and not the queue.
 
-use super::Delivery;
+use super::AckEvent;
 use crate::time::Instant;
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,8 @@ pub(super) struct AckRate {
 
 impl AckRate {
     /// An acknowledgment that reports something.
-    pub(super) fn on_delivery(&mut self, delivery: &Delivery) {
-        let Delivery { now, delivered, srtt, .. } = *delivery;
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) {
+        let AckEvent { now, delivered, srtt, .. } = *ack;
         let srtt = srtt.unwrap_or_default();
         self.recent.push_back((now, delivered));
         if self.recent.len() <= PAUSES {

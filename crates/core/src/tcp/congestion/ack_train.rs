@@ -6,7 +6,7 @@
 //! may grow faster (Arghavani and others, "SUSS: Improving TCP Performance by Speeding Up Slow-Start",
 //! SIGCOMM 2024).
 
-use super::Delivery;
+use super::AckEvent;
 use super::filter::WindowedMax;
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
@@ -72,8 +72,8 @@ impl Train {
 
 impl AckTrain {
     /// A round begins with this acknowledgment, when the window is `window`.
-    pub(super) fn begin(&mut self, delivery: &Delivery, window: Bytes) {
-        let Delivery { now, newly, lost, smss, .. } = *delivery;
+    pub(super) fn begin(&mut self, ack: &AckEvent, window: Bytes) {
+        let AckEvent { now, newly, lost, smss, .. } = *ack;
         let lost_before = self.train.map_or(Bytes::ZERO, |train| train.lost[0]);
         self.end(smss);
         self.round += 1;
@@ -85,8 +85,8 @@ impl AckTrain {
 
     /// Another acknowledgment of the round. It is `in_train` unless the sender itself has spread what it reports: then
     /// what came before it stands for all of the window.
-    pub(super) fn on_delivery(&mut self, delivery: &Delivery, in_train: bool) {
-        let Delivery { now, newly, lost, smss, .. } = *delivery;
+    pub(super) fn on_ack(&mut self, ack: &AckEvent, in_train: bool) {
+        let AckEvent { now, newly, lost, smss, .. } = *ack;
         if let Some(train) = &mut self.train {
             train.lost[0] += lost;
             if newly > Bytes::ZERO && in_train {
@@ -136,7 +136,7 @@ impl AckTrain {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{SMSS, delivery};
+    use super::super::tests::{SMSS, ack_event};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(500);
@@ -147,11 +147,11 @@ mod tests {
         for i in 0..count {
             let now = Instant::from_millis(start) + Duration::from_micros(i * gap);
             let lost = if i == 0 { lost * SMSS } else { Bytes::ZERO };
-            let delivery = Delivery { lost, ..delivery(now) };
+            let ack = AckEvent { lost, ..ack_event(now) };
             if i == 0 {
-                train.begin(&delivery, Bytes::new(window));
+                train.begin(&ack, Bytes::new(window));
             } else {
-                train.on_delivery(&delivery, true);
+                train.on_ack(&ack, true);
             }
         }
     }

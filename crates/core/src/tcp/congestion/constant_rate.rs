@@ -5,7 +5,7 @@
 //! rtt² makes a connection as aggressive as a standard one of that round-trip time.
 
 use super::per_ack::PerAck;
-use super::{AckSample, BoundCount, Increase};
+use super::{AckEvent, Increase, Increment};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -24,17 +24,13 @@ impl ConstantRate {
 }
 
 impl Increase for ConstantRate {
-    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
+    fn increase(&mut self, window: Bytes, ack: &AckEvent) -> Increment {
         // Before the first measurement as a standard connection.
-        let segments = acked.srtt.map_or(1.0, |rtt| self.c * rtt.as_secs_f64().powi(2));
-        self.per_ack.increase(segments, window, acked.smss)
+        let segments = ack.srtt.map_or(1.0, |rtt| self.c * rtt.as_secs_f64().powi(2));
+        self.per_ack.increase(segments, window, ack.smss)
     }
 
     fn restart(&mut self) {
         self.per_ack.restart();
-    }
-
-    fn bound_count(&self) -> BoundCount {
-        self.per_ack.count()
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! In the RFC's formulas windows are in segments and times in seconds; so they are here.
 
-use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig};
+use super::{AckEvent, Congestion, CongestionEvent, Response, SlowStart, SlowStartConfig};
 use crate::snapshot::fraction;
 use crate::time::Instant;
 use crate::units::Bytes;
@@ -101,6 +101,12 @@ impl Cubic {
         Cubic { as_linux, ..self }
     }
 
+    /// The same, with a large initial window spread over the round trip.
+    #[must_use]
+    pub(super) fn spreading(self) -> Cubic {
+        Cubic { slow_start: self.slow_start.spreading(), ..self }
+    }
+
     /// What the window does in congestion avoidance, to be restored where a reduction proves a mistake.
     pub(super) fn curve(&self) -> Curve {
         self.curve
@@ -111,12 +117,34 @@ impl Cubic {
         self.curve = curve;
     }
 
+    /// The window grows by an acknowledgment by which it may.
+    pub(super) fn grow(&mut self, ack: &AckEvent) {
+        let since_last = ack.now.saturating_since(self.last_ack);
+        self.last_ack = ack.now;
+        if !ack.window_limited {
+            // Section 4.2: time in which the application held sending back does not count.
+            self.curve.epoch = self.curve.epoch.map(|epoch| epoch + since_last);
+            return;
+        }
+        if self.slow_start.grow(ack) {
+            self.curve.epoch = None;
+            return;
+        }
+        let cwnd = self.window().as_f64() / ack.smss.as_f64();
+        if self.curve.epoch.is_none() {
+            self.curve.begin(ack.now, cwnd);
+        }
+        let bytes = self.increase(ack, cwnd) * ack.smss.as_f64() + self.curve.fraction;
+        self.curve.fraction = bytes.fract();
+        self.slow_start.set_window(self.window() + Bytes::from_f64(bytes));
+    }
+
     /// Sections 4.3 to 4.5: by how many segments an acknowledgment of `segments` increases `cwnd`.
-    fn increase(&mut self, acked: &AckSample, cwnd: f64) -> f64 {
-        let segments = acked.bytes.as_f64() / acked.smss.as_f64();
-        let epoch = *self.curve.epoch.get_or_insert(acked.now);
-        let t = acked.now.saturating_since(epoch).as_secs_f64();
-        let rtt = acked.srtt.unwrap_or_default().as_secs_f64();
+    fn increase(&mut self, ack: &AckEvent, cwnd: f64) -> f64 {
+        let segments = ack.acked.as_f64() / ack.smss.as_f64();
+        let epoch = *self.curve.epoch.get_or_insert(ack.now);
+        let t = ack.now.saturating_since(epoch).as_secs_f64();
+        let rtt = ack.srtt.unwrap_or_default().as_secs_f64();
         // Section 4.3: once W_est has come to where the loss was, it grows as Reno does.
         // Linux keeps RFC 8312's increase (`delta = (cwnd * beta_scale) >> 3`).
         let as_reno = self.curve.w_est >= self.curve.cwnd_prior && !self.as_linux;
@@ -154,25 +182,12 @@ impl Congestion for Cubic {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &AckSample) {
-        let since_last = acked.now.saturating_since(self.last_ack);
-        self.last_ack = acked.now;
-        if !acked.window_limited {
-            // Section 4.2: time in which the application held sending back does not count.
-            self.curve.epoch = self.curve.epoch.map(|epoch| epoch + since_last);
-            return;
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        self.slow_start.on_ack(ack);
+        if ack.may_grow() {
+            self.grow(ack);
         }
-        if self.slow_start.on_ack(acked) {
-            self.curve.epoch = None;
-            return;
-        }
-        let cwnd = self.window().as_f64() / acked.smss.as_f64();
-        if self.curve.epoch.is_none() {
-            self.curve.begin(acked.now, cwnd);
-        }
-        let bytes = self.increase(acked, cwnd) * acked.smss.as_f64() + self.curve.fraction;
-        self.curve.fraction = bytes.fract();
-        self.slow_start.set_window(self.window() + Bytes::from_f64(bytes));
+        Response::default()
     }
 
     fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {

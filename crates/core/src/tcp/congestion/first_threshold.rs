@@ -9,7 +9,7 @@
 //!
 //! The estimate is made once, and not after a loss.
 
-use super::Delivery;
+use super::AckEvent;
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -77,13 +77,13 @@ impl FirstThreshold {
     }
 
     /// An acknowledgment has come: the estimate, in the moment in which it is made.
-    pub(super) fn on_delivery(&mut self, delivery: &Delivery) -> Option<Bytes> {
-        let Delivery { now, delivered, newly, min_rtt, smss, .. } = *delivery;
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Option<Bytes> {
+        let AckEvent { now, delivered, newly, min_rtt, smss, .. } = *ack;
         let rtt = min_rtt.filter(|_| !self.over && newly > Bytes::ZERO)?;
         let rate = match self.by {
             ThresholdEstimate::Off => None,
             ThresholdEstimate::PacketPair => self.pair(now, delivered, rtt),
-            ThresholdEstimate::AckRate => self.round((now, delivered), delivery.in_flight, smss),
+            ThresholdEstimate::AckRate => self.round((now, delivered), ack.in_flight, smss),
         };
         self.estimate = Some(Bytes::from_f64(rate? * rtt.as_secs_f64()));
         self.stop();
@@ -120,7 +120,7 @@ impl FirstThreshold {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{SMSS, delivery};
+    use super::super::tests::{SMSS, ack_event};
     use super::*;
 
     /// Acknowledgments of a segment each at these moments, in milliseconds, with `in_flight` segments behind
@@ -129,14 +129,14 @@ mod tests {
         let mut first = FirstThreshold::new(by).unwrap();
         let mut made = None;
         for (number, (millis, in_flight)) in (1..).zip(at) {
-            let acked = Delivery {
+            let acked = AckEvent {
                 newly: SMSS,
                 delivered: number * SMSS,
                 in_flight: *in_flight * SMSS,
                 min_rtt: Some(Duration::from_millis(500)),
-                ..delivery(Instant::from_millis(*millis))
+                ..ack_event(Instant::from_millis(*millis))
             };
-            made = made.or(first.on_delivery(&acked));
+            made = made.or(first.on_ack(&acked));
         }
         assert_eq!(made, first.estimate());
         made
@@ -166,7 +166,7 @@ mod tests {
         let mut first = FirstThreshold::new(ThresholdEstimate::PacketPair).unwrap();
         first.stop();
         for millis in 500..600 {
-            assert_eq!(first.on_delivery(&delivery(Instant::from_millis(millis))), None);
+            assert_eq!(first.on_ack(&ack_event(Instant::from_millis(millis))), None);
         }
     }
 }

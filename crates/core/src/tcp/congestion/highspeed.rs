@@ -5,7 +5,7 @@
 //! (section 5), b(w) falls along such a line too, and a(w) follows from both. They are computed, where others
 //! look them up in the table of appendix B.
 
-use super::{AckSample, CongestionEvent, Increase};
+use super::{AckEvent, CongestionEvent, Increase, Increment};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -54,11 +54,11 @@ pub struct HighSpeed {
 }
 
 impl Increase for HighSpeed {
-    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
-        let w = window.as_f64() / acked.smss.as_f64();
-        let bytes = increase(w) * acked.bytes.as_f64() / w + self.fraction;
+    fn increase(&mut self, window: Bytes, ack: &AckEvent) -> Increment {
+        let w = window.as_f64() / ack.smss.as_f64();
+        let bytes = increase(w) * ack.acked.as_f64() / w + self.fraction;
         self.fraction = bytes.fract();
-        Bytes::from_f64(bytes)
+        Bytes::from_f64(bytes).into()
     }
 
     fn decrease(&mut self, event: &CongestionEvent) -> Bytes {

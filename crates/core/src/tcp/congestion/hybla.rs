@@ -6,7 +6,7 @@
 //! ρ² / cwnd in congestion avoidance, and the window at the beginning is at least ρ segments. The
 //! paper pairs it with SACK, timestamps and pacing; here those are the sender's business.
 
-use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
+use super::{AckEvent, Congestion, CongestionEvent, Response, SlowStart, SlowStartConfig};
 use crate::time::Duration;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ impl Hybla {
         Hybla { slow_start, rtt0, beginning: true, fraction: 0.0 }
     }
 
-    fn rho(&self, acked: &AckSample) -> f64 {
-        let rtt = acked.srtt.unwrap_or(self.rtt0);
+    fn rho(&self, ack: &AckEvent) -> f64 {
+        let rtt = ack.srtt.unwrap_or(self.rtt0);
         (rtt.as_secs_f64() / self.rtt0.as_secs_f64()).max(1.0)
     }
 }
@@ -44,27 +44,29 @@ impl Congestion for Hybla {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &AckSample) {
-        if !acked.window_limited {
-            return;
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        self.slow_start.on_ack(ack);
+        if !ack.may_grow() || !ack.window_limited {
+            return Response::default();
         }
-        let rho = self.rho(acked);
+        let rho = self.rho(ack);
         if self.beginning {
             self.beginning = false;
-            let window = self.window().max(Bytes::from_f64(rho * acked.smss.as_f64()));
+            let window = self.window().max(Bytes::from_f64(rho * ack.smss.as_f64()));
             self.slow_start.set_window(window);
         }
-        if self.slow_start.on_ack_times(acked, rho.exp2() - 1.0) {
-            return;
+        if self.slow_start.grow_times(ack, rho.exp2() - 1.0) {
+            return Response::default();
         }
-        let (window, smss) = (self.window(), acked.smss.as_f64());
-        let bytes = rho * rho * smss * acked.bytes.as_f64() / window.as_f64() + self.fraction;
+        let (window, smss) = (self.window(), ack.smss.as_f64());
+        let bytes = rho * rho * smss * ack.acked.as_f64() / window.as_f64() + self.fraction;
         self.fraction = bytes.fract();
         self.slow_start.set_window(window + Bytes::from_f64(bytes));
+        Response::default()
     }
 
     fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
         self.fraction = 0.0;
-        half(event)
+        event.half()
     }
 }

@@ -4,7 +4,7 @@
 //! fall again the rise was jitter, and slow start goes on; after five rounds it is over. It
 //! serves the connection's first slow start only (section 4.3).
 
-use super::AckSample;
+use super::AckEvent;
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -51,14 +51,14 @@ impl HyStart {
     pub const CSS_GROWTH_DIVISOR: u64 = 4;
 
     /// An acknowledgment in slow start.
-    pub fn on_ack(&mut self, acked: &AckSample) -> HyStartPhase {
-        if acked.round != self.round {
-            self.begin_round(acked.round);
+    pub fn on_ack(&mut self, ack: &AckEvent) -> HyStartPhase {
+        if ack.round != self.round {
+            self.begin_round(ack.round);
             if self.conservative.as_ref().is_some_and(|css| css.rounds >= CSS_ROUNDS) {
                 return HyStartPhase::Over;
             }
         }
-        if let Some(rtt) = acked.rtt {
+        if let Some(rtt) = ack.rtt {
             self.current_round_min = Some(self.current_round_min.map_or(rtt, |min| min.min(rtt)));
             self.samples += 1;
         }

@@ -5,7 +5,7 @@
 //! may (4.1.5, 4.1.7). It is compared with the minimum, so that a queue makes no connection bolder.
 
 use super::per_ack::PerAck;
-use super::{AckSample, BoundCount, Increase, Standard};
+use super::{AckEvent, Increase, Increment, Standard};
 use crate::time::Duration;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -28,25 +28,21 @@ impl IncreaseByK {
         IncreaseByK { k, above_rtt, per_ack: PerAck::default(), plain: Standard::default() }
     }
 
-    fn is_plain(&self, acked: &AckSample) -> bool {
-        self.above_rtt.is_some_and(|above| acked.min_rtt.is_none_or(|rtt| rtt <= above))
+    fn is_plain(&self, ack: &AckEvent) -> bool {
+        self.above_rtt.is_some_and(|above| ack.min_rtt.is_none_or(|rtt| rtt <= above))
     }
 }
 
 impl Increase for IncreaseByK {
-    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
-        if self.is_plain(acked) {
-            return self.plain.increase(window, acked);
+    fn increase(&mut self, window: Bytes, ack: &AckEvent) -> Increment {
+        if self.is_plain(ack) {
+            return self.plain.increase(window, ack);
         }
-        self.per_ack.increase(self.k, window, acked.smss)
+        self.per_ack.increase(self.k, window, ack.smss)
     }
 
     fn restart(&mut self) {
         self.per_ack.restart();
         self.plain.restart();
-    }
-
-    fn bound_count(&self) -> BoundCount {
-        self.per_ack.count()
     }
 }

@@ -6,7 +6,7 @@
 //! [reported](LinkReport) to whoever shares the link out, who sees all flows and knows better.
 
 use super::{
-    AckSample, Congestion, CongestionEvent, Delivery, PacingBasis, SlowStart, SlowStartConfig,
+    AckEvent, Congestion, CongestionEvent, PacingBasis, Response, SlowStart, SlowStartConfig,
 };
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
@@ -24,6 +24,11 @@ pub struct LinkReport {
 }
 
 impl LinkReport {
+    /// What an acknowledgment says.
+    pub fn of(ack: &AckEvent) -> LinkReport {
+        LinkReport { delivered: ack.newly, lost: ack.lost, rtt: ack.rtt }
+    }
+
     /// Whether nothing was seen.
     pub fn is_empty(&self) -> bool {
         *self == LinkReport::default()
@@ -67,7 +72,6 @@ pub struct KnownLink {
     rate: Rate,
     /// The window at the beginning, which is the smallest.
     initial: Bytes,
-    report: LinkReport,
 }
 
 impl KnownLink {
@@ -75,8 +79,7 @@ impl KnownLink {
     pub fn new(slow_start: SlowStartConfig, smss: Bytes, rate: Rate) -> KnownLink {
         let initial = slow_start.initial_window.max(smss);
         let slow_start = SlowStartConfig { initial_ssthresh: Some(initial), ..slow_start };
-        let report = LinkReport::default();
-        KnownLink { slow_start: SlowStart::new(slow_start, smss), rate, initial, report }
+        KnownLink { slow_start: SlowStart::new(slow_start, smss), rate, initial }
     }
 }
 
@@ -89,24 +92,13 @@ impl Congestion for KnownLink {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &AckSample) {}
-
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        let Delivery { newly, lost, rtt, min_rtt, .. } = *delivery;
-        self.report = self.report.and(LinkReport { delivered: newly, lost, rtt });
-        if let Some(min_rtt) = min_rtt {
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        if let Some(min_rtt) = ack.min_rtt.filter(|_| ack.reports()) {
             let product = self.rate.bytes_in(min_rtt);
             let window = self.initial.max(Bytes::new(product.saturating_add(product / 4)));
             self.slow_start.set(window, window);
         }
-    }
-
-    fn take_report(&mut self) -> LinkReport {
-        std::mem::take(&mut self.report)
-    }
-
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
-        self.ssthresh()
+        Response { report: LinkReport::of(ack), ..Response::default() }
     }
 
     fn on_loss(&mut self, _event: &CongestionEvent) {}

@@ -1,7 +1,7 @@
 //! Congestion control: the window and the pacing rate.
 //!
-//! A [`Congestion`] hears of bytes, times and losses; it never sees sequence numbers, and never
-//! what recovery does. Windows are in bytes.
+//! A [`Congestion`] hears of bytes, times and losses; it never sees sequence numbers, and of recovery only its
+//! phase. It answers with a window, a rate and a [`Response`]; the sender applies them. Windows are in bytes.
 
 mod ack_rate;
 mod ack_train;
@@ -11,6 +11,7 @@ mod bbr1;
 mod classic;
 mod constant_rate;
 mod cubic;
+mod event;
 mod filter;
 mod first_threshold;
 mod growth;
@@ -35,9 +36,10 @@ mod westwood;
 pub use algorithm::{CongestionAlgorithm, ControlEntry, ControlParameter};
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
-pub use classic::{Classic, Increase};
+pub use classic::{Classic, Increase, Increment};
 pub use constant_rate::ConstantRate;
 pub use cubic::Cubic;
+pub use event::{AckEvent, CongestionEvent, Departed, Lost, RecoveryPhase, Response};
 pub use first_threshold::ThresholdEstimate;
 pub use growth::Growth;
 pub use highspeed::HighSpeed;
@@ -45,7 +47,6 @@ pub use hybla::Hybla;
 pub use hystart::{HyStart, HyStartPhase};
 pub use increase_by_k::IncreaseByK;
 pub use known_link::{KnownLink, LinkReport};
-pub use per_ack::BoundCount;
 pub use scalable::Scalable;
 pub use slow_start::{InitialWindowUse, Probing, SlowStart, SlowStartConfig};
 pub use spread::segments_for;
@@ -55,94 +56,8 @@ pub use vegas::{Band, Vegas};
 pub use westwood::Westwood;
 
 use crate::snapshot::Snapshot;
-use crate::tcp::delivery_rate::{LossSample, RateSample};
-use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Rate};
 use std::fmt;
-
-/// An acknowledgment of new data outside fast recovery, or wherever the window
-/// [may grow](Congestion::grows_in_recovery).
-#[derive(Debug, Clone, Copy)]
-pub struct AckSample {
-    /// When it came.
-    pub now: Instant,
-    /// Bytes newly acknowledged, in order or not.
-    pub bytes: Bytes,
-    /// Sender maximum segment size.
-    pub smss: Bytes,
-    /// The round-trip time that it measured, if it did.
-    pub rtt: Option<Duration>,
-    /// Smoothed round-trip time.
-    pub srtt: Option<Duration>,
-    /// The minimum round-trip time seen.
-    pub min_rtt: Option<Duration>,
-    /// Bytes in flight when it came.
-    pub in_flight: Bytes,
-    /// Round trips so far: it grows by one when the data that was sent right behind the last
-    /// growth has been acknowledged.
-    pub round: u64,
-    /// Whether the window, not the application or the peer, limited what was in flight.
-    pub window_limited: bool,
-}
-
-/// What one acknowledgment says of the path, in fast recovery as well as outside.
-#[derive(Debug, Clone, Copy)]
-pub struct Delivery {
-    /// When it came.
-    pub now: Instant,
-    /// Sender maximum segment size, in bytes.
-    pub smss: Bytes,
-    /// Bytes newly reported, cumulatively or selectively.
-    pub newly: Bytes,
-    /// All bytes reported so far.
-    pub delivered: Bytes,
-    /// Bytes marked lost since the last one.
-    pub lost: Bytes,
-    /// Bytes in flight after it.
-    pub in_flight: Bytes,
-    /// Bytes in flight before it.
-    pub in_flight_before: Bytes,
-    /// The moment from which pacing lets the next segment leave; the past if it may now.
-    pub next_send: Instant,
-    /// The delivery rate, if it reports anything.
-    pub sample: Option<RateSample>,
-    /// The round-trip time that it measured, if it did.
-    pub rtt: Option<Duration>,
-    /// Smoothed round-trip time.
-    pub srtt: Option<Duration>,
-    /// The minimum round-trip time seen.
-    pub min_rtt: Option<Duration>,
-    /// The peer tells what arrives out of order (SACK).
-    pub selective: bool,
-    /// Fast recovery is under way.
-    pub in_recovery: bool,
-    /// What was outstanding when the retransmission timer last expired is not all acknowledged.
-    pub after_timeout: bool,
-}
-
-/// A segment that has just left.
-#[derive(Debug, Clone, Copy)]
-pub struct Departed {
-    /// When.
-    pub now: Instant,
-    /// Its bytes.
-    pub bytes: Bytes,
-    /// Bytes in flight before it left.
-    pub in_flight: Bytes,
-    /// The sender had run out of data, and what it had sent by then has not all been delivered.
-    pub app_limited: bool,
-}
-
-/// A segment that is newly marked lost.
-#[derive(Debug, Clone, Copy)]
-pub struct Lost {
-    /// When it is.
-    pub now: Instant,
-    /// All bytes reported by now.
-    pub delivered: Bytes,
-    /// What happened since it left.
-    pub sample: LossSample,
-}
 
 /// What pacing goes by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -164,26 +79,19 @@ pub enum PacingBasis {
     Rate(Option<Rate>),
 }
 
-/// A congestion signal.
-#[derive(Debug, Clone, Copy)]
-pub struct CongestionEvent {
-    /// When it was noticed.
-    pub now: Instant,
-    /// RFC 5681's FlightSize, without what limited transmit added.
-    pub flight_size: Bytes,
-    /// Bytes in flight, without what is marked lost.
-    pub in_flight: Bytes,
-    /// Sender maximum segment size.
-    pub smss: Bytes,
-}
-
-/// RFC 5681, equation 4: the threshold after a loss, for all that halve.
-fn half(event: &CongestionEvent) -> Bytes {
-    (event.flight_size / 2).max(2 * event.smss)
-}
-
-/// A congestion control algorithm: what it makes of acknowledgments and losses. The rest is the
-/// course of window and threshold through slow start, losses and idle times, which all share.
+/// A congestion control algorithm: what it makes of acknowledgments and losses.
+///
+/// The course of window and threshold through slow start, losses and idle times is provided, as all share it. What
+/// the sender promises:
+///
+/// - [`on_sent`](Congestion::on_sent) comes for each segment that has left, in order.
+/// - [`on_ack`](Congestion::on_ack) comes once for each acknowledgment that acknowledges, reports or shows something
+///   new. Every byte delivered or lost is in one event.
+/// - What recovery has found comes before that: [`on_lost`](Congestion::on_lost) for each segment, then the one signal
+///   that follows from it ([`on_loss`](Congestion::on_loss), [`on_recovered`](Congestion::on_recovered)). A timer may
+///   bring these, and [`on_timeout`](Congestion::on_timeout), without an acknowledgment.
+/// - [`undo`](Congestion::undo) follows only on [`save_undo`](Congestion::save_undo), and precedes the acknowledgment's event.
+/// - Window, threshold and pacing may be asked for at any time, and change only by what is said here.
 pub trait Congestion: fmt::Debug + Snapshot + Send {
     /// The window, the threshold, and slow start.
     fn slow_start(&self) -> &SlowStart;
@@ -191,53 +99,19 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     /// The same, to be changed.
     fn slow_start_mut(&mut self) -> &mut SlowStart;
 
-    /// New data was acknowledged outside fast recovery: the window may grow.
-    fn on_ack(&mut self, acked: &AckSample);
-
-    /// An acknowledgment has reported something or shown a loss, in fast recovery or not. It comes
-    /// before [`Congestion::on_ack`], and after [`Congestion::on_loss`] and
-    /// [`Congestion::on_recovered`].
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        self.slow_start_mut().on_delivery(delivery);
-    }
-
-    /// Whether it has reduced the window in [`Congestion::on_delivery`], because of losses, since this was last asked.
-    fn take_own_reduction(&mut self) -> bool {
-        false
-    }
-
-    /// What the flow has seen of its link since this was last asked, if it keeps account of that.
-    fn take_report(&mut self) -> LinkReport {
-        LinkReport::default()
-    }
-
-    /// Whether it is sending a large initial window, spread over the round trip.
-    fn is_spreading(&self) -> bool {
-        false
-    }
-
-    /// Bytes of that window beyond what leaves at once, sent since this was last asked.
-    fn take_spread(&mut self) -> Bytes {
-        Bytes::ZERO
-    }
-
-    /// The initial window is what has left of it, and at least what leaves at once.
-    fn end_spread(&mut self) {}
-
-    /// How often the increase was held to one segment an acknowledgment, of those that have that bound.
-    fn bound_count(&self) -> BoundCount {
-        BoundCount::default()
-    }
+    /// Takes an acknowledgment, in fast recovery or not.
+    fn on_ack(&mut self, ack: &AckEvent) -> Response;
 
     /// A segment has left. Pacing asks for its rate behind this.
     fn on_sent(&mut self, _departed: &Departed) {}
 
-    /// A segment is marked lost. It comes before whatever the loss begins, [`Congestion::on_loss`] or
-    /// [`Congestion::on_timeout`].
+    /// A segment is marked lost.
     fn on_lost(&mut self, _lost: &Lost) {}
 
-    /// A loss, or a timeout: the new threshold. What congestion avoidance has accumulated is void.
-    fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes;
+    /// The new threshold after a loss or a timeout. What congestion avoidance has accumulated is void.
+    fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
+        event.half()
+    }
 
     /// The congestion window in bytes; at least one segment.
     fn window(&self) -> Bytes {
@@ -294,25 +168,14 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
         self.slow_start().pacing()
     }
 
-    /// Whether segments are paced though the sender is not told to.
+    /// Whether segments are paced though the sender is not configured to.
     fn needs_pacing(&self) -> bool {
         false
     }
 
-    /// Whether it keeps the flow below what the path takes, so that what is delivered next says
-    /// nothing about the path, as if the application had no more to send.
-    fn limits_itself(&self) -> bool {
-        false
-    }
-
-    /// Whether the sender is to bring the window down evenly in fast recovery where it is told to
+    /// Whether the sender is to bring the window down evenly in fast recovery where it is configured to
     /// (RFC 9937). False: the window is what it is at any time.
     fn reduces_proportionally(&self) -> bool {
         true
-    }
-
-    /// Whether the window also grows in fast recovery: a loss need not mean congestion.
-    fn grows_in_recovery(&self) -> bool {
-        false
     }
 }

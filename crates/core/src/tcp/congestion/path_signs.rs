@@ -6,7 +6,7 @@
 //! round is usual for the path, within bounds: a queue that others keep full looks the same.
 
 use super::filter::WindowedMax;
-use super::{Delivery, LinkReport};
+use super::{AckEvent, LinkReport};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -61,15 +61,15 @@ pub(super) struct PathSigns {
 
 impl PathSigns {
     /// An acknowledgment. The round trip that it ends, if it does.
-    pub(super) fn on_delivery(&mut self, delivery: &Delivery) -> Option<LinkReport> {
-        self.round.delivered += delivery.newly;
-        self.round.lost += delivery.lost;
-        if let Some(rtt) = delivery.rtt {
-            self.on_rtt(delivery.now, rtt);
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Option<LinkReport> {
+        self.round.delivered += ack.newly;
+        self.round.lost += ack.lost;
+        if let Some(rtt) = ack.rtt {
+            self.on_rtt(ack.now, rtt);
         }
-        let sample = delivery.sample?;
+        let sample = ack.sample?;
         self.least.in_flight = self.least.in_flight.max(sample.in_flight);
-        let least = delivery.min_rtt.unwrap_or_default();
+        let least = ack.min_rtt.unwrap_or_default();
         if let Some(rate) = sample.rate().filter(|_| sample.interval >= least) {
             let rate = (rate.bits_per_sec() / 8) as f64;
             if !sample.app_limited || rate >= self.bandwidth.max() {
@@ -79,7 +79,7 @@ impl PathSigns {
         if sample.prior_delivered < self.next_round {
             return None;
         }
-        self.next_round = delivery.delivered;
+        self.next_round = ack.delivered;
         self.rounds += 1;
         let mut least = std::mem::take(&mut self.least);
         least.rtt = least.rtt.filter(|_| self.samples >= MIN_SAMPLES);
@@ -189,7 +189,7 @@ fn bounded(own: Duration, base: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::delivery;
+    use super::super::tests::ack_event;
     use super::*;
     use crate::tcp::delivery_rate::RateSample;
 
@@ -215,12 +215,12 @@ mod tests {
                 app_limited: false,
                 sent_at: Instant::ZERO,
             };
-            over = over.or(signs.on_delivery(&Delivery {
+            over = over.or(signs.on_ack(&AckEvent {
                 delivered: Bytes::new(*delivered),
                 lost: if i == 3 { Bytes::new(1000) } else { Bytes::ZERO },
                 sample: Some(sample),
                 rtt: Some(rtt),
-                ..delivery(Instant::from_millis(*delivered / 1000))
+                ..ack_event(Instant::from_millis(*delivered / 1000))
             }));
         }
         over

@@ -5,7 +5,7 @@
 //! window: 13.4 with a = 0.01 and b = 1/8. Up to the legacy window, below which the standard would have a greater
 //! one at the same rate of losses, it is the standard.
 
-use super::{AckSample, CongestionEvent, Increase, Standard, half};
+use super::{AckEvent, CongestionEvent, Increase, Increment, Standard};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -35,18 +35,18 @@ impl Scalable {
 }
 
 impl Increase for Scalable {
-    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
-        if window <= Self::LEGACY_WINDOW * acked.smss {
-            return self.standard.increase(window, acked);
+    fn increase(&mut self, window: Bytes, ack: &AckEvent) -> Increment {
+        if window <= Self::LEGACY_WINDOW * ack.smss {
+            return self.standard.increase(window, ack);
         }
-        let bytes = self.a * acked.bytes.as_f64() + self.fraction;
+        let bytes = self.a * ack.acked.as_f64() + self.fraction;
         self.fraction = bytes.fract();
-        Bytes::from_f64(bytes)
+        Bytes::from_f64(bytes).into()
     }
 
     fn decrease(&mut self, event: &CongestionEvent) -> Bytes {
         if event.flight_size <= Self::LEGACY_WINDOW * event.smss {
-            return half(event);
+            return event.half();
         }
         Bytes::from_f64(event.flight_size.as_f64() * (1.0 - self.b))
     }

@@ -7,7 +7,8 @@
 use super::ack_rate::AckRate;
 use super::first_threshold::{FirstThreshold, ThresholdEstimate};
 use super::hystart::{HyStart, HyStartPhase};
-use super::{AckSample, Delivery, Growth, PacingBasis};
+use super::spread::Spread;
+use super::{AckEvent, Departed, Growth, PacingBasis};
 use crate::snapshot::unlimited;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,8 @@ pub struct SlowStart {
     ack_rate: Option<Box<AckRate>>,
     /// The estimate of the first threshold, if there is to be one.
     first_threshold: Option<Box<FirstThreshold>>,
+    /// Spreads a large initial window, if it is to be.
+    spread: Option<Box<Spread>>,
     after_timeout: bool,
     /// What the last reduction found, until it is known whether it was right.
     before: Option<Box<Before>>,
@@ -128,11 +131,19 @@ impl SlowStart {
             hystart: (config.growth == Growth::HyStart).then(HyStart::default),
             ack_rate: (config.probing == Probing::AckRate).then(Box::default),
             first_threshold: FirstThreshold::new(config.ssthresh_estimate).map(Box::new),
+            spread: None,
             after_timeout: false,
             before: None,
             smss,
             config,
         }
+    }
+
+    /// The same, and an initial window of more than ten segments is spread over the first round trip.
+    #[must_use]
+    pub fn spreading(self) -> SlowStart {
+        let spread = Spread::of(self.config.initial_window, self.smss).map(Box::new);
+        SlowStart { spread, ..self }
     }
 
     /// The congestion window in bytes.
@@ -165,13 +176,14 @@ impl SlowStart {
         self.ssthresh = self.window;
     }
 
-    /// See [`Congestion::on_delivery`](super::Congestion::on_delivery).
-    pub fn on_delivery(&mut self, delivery: &Delivery) {
-        if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| delivery.newly > Bytes::ZERO) {
-            ack_rate.on_delivery(delivery);
+    /// Takes from an acknowledgment what it says of the path. Every control passes on all of them, and lets the window
+    /// [grow](SlowStart::grow) by those by which it may.
+    pub fn on_ack(&mut self, ack: &AckEvent) {
+        if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| ack.newly > Bytes::ZERO) {
+            ack_rate.on_ack(ack);
         }
         if let Some(first) = &mut self.first_threshold
-            && let Some(estimate) = first.on_delivery(delivery)
+            && let Some(estimate) = first.on_ack(ack)
         {
             self.ssthresh = estimate.max(2 * self.smss);
         }
@@ -182,6 +194,42 @@ impl SlowStart {
         self.first_threshold.as_ref()?.estimate()
     }
 
+    /// A segment has left.
+    pub fn on_sent(&mut self, departed: &Departed) {
+        if let Some(spread) = &mut self.spread {
+            spread.on_sent(departed);
+        }
+    }
+
+    /// So many bytes more were reported, which may have ended a round trip. Whether they left in one train, and not
+    /// spread by the sender itself.
+    pub(super) fn reports_train(&mut self, newly: Bytes, round_over: bool) -> bool {
+        self.spread.take_if(|spread| round_over && spread.is_over());
+        self.spread.as_mut().is_none_or(|spread| spread.on_ack(newly))
+    }
+
+    /// Whether what leaves next is paced because the initial window is spread.
+    pub(super) fn paces_spread(&self) -> bool {
+        self.spread.as_ref().is_some_and(|spread| spread.is_paced())
+    }
+
+    /// Whether a large initial window is being sent, spread over the round trip.
+    pub fn is_spreading(&self) -> bool {
+        self.spread.as_ref().is_some_and(|spread| spread.is_under_way())
+    }
+
+    /// Bytes of that window beyond what leaves at once, sent since this was last asked.
+    pub fn take_spread(&mut self) -> Bytes {
+        self.spread.as_mut().map_or(Bytes::ZERO, |spread| spread.take())
+    }
+
+    /// The initial window is what has left of it, and at least what leaves at once.
+    pub fn end_spread(&mut self) {
+        if let Some(spread) = self.spread.as_mut().filter(|spread| spread.is_under_way()) {
+            self.window = spread.end().min(self.window);
+        }
+    }
+
     /// A loss has shown where the threshold is.
     fn estimate_no_more(&mut self) {
         if let Some(first) = &mut self.first_threshold {
@@ -190,28 +238,28 @@ impl SlowStart {
     }
 
     /// Grows the window if slow start is under way. False if congestion avoidance is to.
-    pub fn on_ack(&mut self, acked: &AckSample) -> bool {
-        self.on_ack_times(acked, 1.0)
+    pub fn grow(&mut self, ack: &AckEvent) -> bool {
+        self.grow_times(ack, 1.0)
     }
 
-    /// As [`SlowStart::on_ack`], but grows `factor` times as much.
-    pub fn on_ack_times(&mut self, acked: &AckSample, factor: f64) -> bool {
+    /// As [`SlowStart::grow`], but `factor` times as much.
+    pub fn grow_times(&mut self, ack: &AckEvent, factor: f64) -> bool {
         if !self.is_under_way() {
             self.after_timeout = false;
             return false;
         }
-        let increase = self.increase(acked).as_f64() * factor;
+        let increase = self.increase(ack).as_f64() * factor;
         let grown = self.window.saturating_add(Bytes::from_f64(increase)).min(LARGEST_WINDOW);
-        self.window = grown.min(self.ssthresh.max(self.window + acked.smss)).max(self.window);
+        self.window = grown.min(self.ssthresh.max(self.window + ack.smss)).max(self.window);
         true
     }
 
     /// By how much this acknowledgment lets the window grow.
-    fn increase(&mut self, acked: &AckSample) -> Bytes {
+    fn increase(&mut self, ack: &AckEvent) -> Bytes {
         if let Some(hystart) = &mut self.hystart {
-            let limit = self.config.byte_limit.map_or(Bytes::MAX, |_| HyStart::LIMIT * acked.smss);
-            let bytes = acked.bytes.min(limit);
-            return match hystart.on_ack(acked) {
+            let limit = self.config.byte_limit.map_or(Bytes::MAX, |_| HyStart::LIMIT * ack.smss);
+            let bytes = ack.acked.min(limit);
+            return match hystart.on_ack(ack) {
                 HyStartPhase::SlowStart => bytes,
                 HyStartPhase::Conservative => bytes / HyStart::CSS_GROWTH_DIVISOR,
                 HyStartPhase::Over => {
@@ -225,10 +273,10 @@ impl SlowStart {
             Some(limit) => u64::from(if self.after_timeout { limit.min(1) } else { limit }),
             None => u64::MAX,
         };
-        let bytes = acked.bytes.min(acked.smss.saturating_mul(limit));
+        let bytes = ack.acked.min(ack.smss.saturating_mul(limit));
         match self.config.growth {
             Growth::Limited { max_ssthresh } => {
-                bytes / limited_divisor(self.window, u64::from(max_ssthresh) * acked.smss)
+                bytes / limited_divisor(self.window, u64::from(max_ssthresh) * ack.smss)
             }
             Growth::Doubling | Growth::HyStart => bytes,
         }
@@ -296,6 +344,9 @@ impl SlowStart {
 
     /// See [`Congestion::pacing`](super::Congestion::pacing).
     pub fn pacing(&self) -> PacingBasis {
+        if let Some(rate) = self.spread.as_ref().and_then(|spread| spread.rate()) {
+            return PacingBasis::Rate(Some(rate));
+        }
         match (self.is_under_way(), &self.ack_rate) {
             (true, None) => PacingBasis::Window { gain: 2.0 },
             (true, Some(ack_rate)) => PacingBasis::Rate(ack_rate.probing()),

@@ -46,7 +46,7 @@ impl Spread {
 
     /// So many bytes more were reported. True while they are of what left at once; or where others begin, too, so that
     /// this says too little of how much there is room for.
-    pub(super) fn on_delivery(&mut self, newly: Bytes) -> bool {
+    pub(super) fn on_ack(&mut self, newly: Bytes) -> bool {
         self.delivered += newly;
         self.ended || self.delivered <= self.burst
     }
@@ -66,7 +66,7 @@ impl Spread {
         self.delivered >= self.burst
     }
 
-    /// See [`Congestion::take_spread`](super::Congestion::take_spread).
+    /// See [`SlowStart::take_spread`](super::SlowStart::take_spread).
     pub(super) fn take(&mut self) -> Bytes {
         let beyond =
             if self.is_under_way() { self.sent.saturating_sub(self.burst) } else { self.told };

@@ -1,6 +1,6 @@
 //! The standard increase: one segment each round trip (RFC 5681, 3.1, by counting bytes).
 
-use super::{AckSample, Increase};
+use super::{AckEvent, Increase, Increment};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ pub struct Standard {
 }
 
 impl Increase for Standard {
-    fn increase(&mut self, window: Bytes, acked: &AckSample) -> Bytes {
-        self.acked += acked.bytes;
+    fn increase(&mut self, window: Bytes, ack: &AckEvent) -> Increment {
+        self.acked += ack.acked;
         if self.acked < window {
-            return Bytes::ZERO;
+            return Increment::default();
         }
         self.acked -= window;
-        acked.smss
+        ack.smss.into()
     }
 
     fn restart(&mut self) {

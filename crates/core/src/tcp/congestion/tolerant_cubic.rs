@@ -22,9 +22,8 @@ use super::ack_train::AckTrain;
 use super::cubic::Curve;
 use super::loss_test::LossTest;
 use super::path_signs::PathSigns;
-use super::spread::Spread;
-use super::{AckSample, Congestion, CongestionEvent, Cubic, Delivery, Departed, Growth, HyStart};
-use super::{LinkReport, PacingBasis, SlowStart, SlowStartConfig};
+use super::{AckEvent, Congestion, CongestionEvent, Cubic, Departed, Growth, HyStart};
+use super::{LinkReport, PacingBasis, Response, SlowStart, SlowStartConfig};
 use crate::snapshot::{fraction, unlimited};
 use crate::time::Duration;
 use crate::units::{Bytes, Rate};
@@ -58,8 +57,6 @@ pub struct TolerantCubic {
     cubic: Cubic,
     path: PathSigns,
     train: AckTrain,
-    /// Spreads a large initial window, until a train has shown the path's rate.
-    spread: Option<Spread>,
     /// The share of packets that the path loses by itself, beyond what is tolerated.
     #[serde(with = "fraction")]
     loss: f64,
@@ -70,11 +67,6 @@ pub struct TolerantCubic {
     reduced: Bytes,
     /// The latest reductions because of a queue, the last one behind.
     doubted: Vec<Doubted>,
-    /// What was seen of the link since somebody has asked.
-    report: LinkReport,
-    /// There was a reduction that nobody has asked for yet.
-    #[serde(skip)]
-    unreported: bool,
 }
 
 /// A reduction because of a queue, while that may prove to be none.
@@ -95,23 +87,81 @@ impl TolerantCubic {
     /// At the beginning of a connection with segments of `smss` bytes.
     pub fn new(slow_start: SlowStartConfig, smss: Bytes) -> TolerantCubic {
         TolerantCubic {
-            cubic: Cubic::new(own_slow_start(slow_start), smss, true),
+            // A large initial window is spread until a train has shown the path's rate.
+            cubic: Cubic::new(own_slow_start(slow_start), smss, true).spreading(),
             path: PathSigns::default(),
             train: AckTrain::default(),
-            spread: Spread::of(slow_start.initial_window, smss),
             loss: 0.0,
             signs: 0,
             test: None,
             reduced: Bytes::ZERO,
             doubted: Vec::new(),
-            report: LinkReport::default(),
-            unreported: false,
         }
     }
 
+    /// Takes what an acknowledgment says of the path. Whether the window is reduced for that.
+    fn observe(&mut self, ack: &AckEvent) -> bool {
+        let round = self.path.on_ack(ack);
+        let in_train = self.slow_start_mut().reports_train(ack.newly, round.is_some());
+        if round.is_some() {
+            self.train.begin(ack, self.window());
+        } else {
+            self.train.on_ack(ack, in_train);
+        }
+        if ack.in_flight == Bytes::ZERO {
+            self.train.end(ack.smss);
+        }
+        let answered = ack.after_timeout || ack.delivered < self.reduced;
+        let congested = ack.lost > Bytes::ZERO && !answered && self.path.queues();
+        if congested {
+            self.test = None;
+            let (window, ssthresh, curve) = (self.window(), self.ssthresh(), self.cubic.curve());
+            if let Some(rtt) = self.path.latest() {
+                self.doubted.push(Doubted { rtt, rounds: 0, window, ssthresh, curve });
+            }
+            self.reduce(ack, self.path.product().unwrap_or(Bytes::ZERO).min(window)..=window);
+        }
+        let Some(round) = round else { return congested };
+        self.reconsider();
+        self.judge(ack, round) || congested
+    }
+
+    /// The window grows by an acknowledgment by which it may.
+    fn grow(&mut self, ack: &AckEvent) {
+        // What is doubtful is not made worse.
+        let full = self.slow_start().is_under_way() && self.path.queues();
+        let doubtful = full || self.signs > 0 || self.test.is_some();
+        let before = self.window();
+        let probes = self.slow_start().is_under_way() && self.test.is_none();
+        let acked = if doubtful { ack.acked / DOUBT_DIVISOR } else { ack.acked };
+        let window_limited = ack.window_limited && (probes || !doubtful);
+        self.cubic.grow(&AckEvent { window_limited, acked, ..*ack });
+        if !self.slow_start().is_under_way() {
+            return;
+        }
+        // What a doubled window brings is seen a round trip later: more than that only makes a queue longer.
+        let smss = ack.smss;
+        let mut window = self.window();
+        if let (Some(base), Some(product)) = (self.path.base(), self.path.product()) {
+            let held = Bytes::from_f64(PROBE * product.as_f64());
+            let fastest = self.train.fastest().unwrap_or(f64::INFINITY);
+            let carried = Bytes::from_f64(TRAIN_PROBE * fastest * base.as_secs_f64());
+            window =
+                window.min(held.min(carried).saturating_add(PROBE_SEGMENTS * smss).max(before));
+        }
+        // What is paced is not all in flight yet.
+        let limited = ack.window_limited || ack.in_flight_before * 4 >= before;
+        let clear = self.path.is_clear() && !doubtful;
+        if let Some(base) = self.path.base().filter(|_| limited && clear) {
+            let grown = self.train.window(base, smss).unwrap_or(Bytes::ZERO);
+            window = window.max(grown).min(self.ssthresh());
+        }
+        self.slow_start_mut().set_window(window);
+    }
+
     /// Brings the window down, as CUBIC does, but into `range`.
-    fn reduce(&mut self, delivery: &Delivery, range: RangeInclusive<Bytes>) {
-        let Delivery { now, smss, in_flight, in_flight_before, sample, .. } = *delivery;
+    fn reduce(&mut self, ack: &AckEvent, range: RangeInclusive<Bytes>) {
+        let AckEvent { now, smss, in_flight, in_flight_before, sample, .. } = *ack;
         let window = self.window();
         let flight_size =
             sample.map_or(Bytes::ZERO, |sample| sample.in_flight).max(in_flight_before);
@@ -120,8 +170,7 @@ impl TolerantCubic {
         let ssthresh = self.cubic.decrease(&event, false);
         let ssthresh = ssthresh.clamp(*range.start(), *range.end()).max(2 * smss);
         self.cubic.slow_start_mut().reduce(ssthresh, ssthresh);
-        self.reduced = delivery.delivered + in_flight;
-        self.unreported = true;
+        self.reduced = ack.delivered + in_flight;
         self.signs = 0;
     }
 
@@ -152,27 +201,29 @@ impl TolerantCubic {
         self.doubted.retain(|doubted| doubted.rounds < DOUBT_ROUNDS);
     }
 
-    /// A round is over.
-    fn judge(&mut self, delivery: &Delivery, round: LinkReport) {
+    /// A round is over. Whether the window is reduced for what was lost in it.
+    fn judge(&mut self, ack: &AckEvent, round: LinkReport) -> bool {
         if let Some(test) = self.test.take() {
-            return self.go_on(test, round);
+            self.go_on(test, round);
+            return false;
         }
         let full = self.is_full();
-        let began = delivery.delivered - round.delivered;
-        if !full && (began < self.reduced || !self.is_lossy(round, delivery.smss)) {
+        let began = ack.delivered - round.delivered;
+        if !full && (began < self.reduced || !self.is_lossy(round, ack.smss)) {
             self.signs = 0;
-            return;
+            return false;
         }
         self.signs += 1;
         if self.signs < SIGNS {
-            return;
+            return false;
         }
         self.signs = 0;
         if full {
-            self.end_slow_start(delivery.smss);
+            self.end_slow_start(ack.smss);
         } else {
-            self.begin_test(delivery, round);
+            self.begin_test(ack, round);
         }
+        !full
     }
 
     /// Whether slow start has filled the path.
@@ -194,9 +245,9 @@ impl TolerantCubic {
         self.cubic.slow_start_mut().set(window, window);
     }
 
-    fn begin_test(&mut self, delivery: &Delivery, round: LinkReport) {
+    fn begin_test(&mut self, ack: &AckEvent, round: LinkReport) {
         let test = LossTest::new((self.window(), self.ssthresh()), round.loss());
-        self.reduce(delivery, test.window()..=test.window());
+        self.reduce(ack, test.window()..=test.window());
         self.test = Some(test);
     }
 
@@ -230,95 +281,18 @@ impl Congestion for TolerantCubic {
         self.cubic.slow_start_mut()
     }
 
-    fn on_ack(&mut self, acked: &AckSample) {
-        // What is doubtful is not made worse.
-        let full = self.slow_start().is_under_way() && self.path.queues();
-        let doubtful = full || self.signs > 0 || self.test.is_some();
-        let before = self.window();
-        let probes = self.slow_start().is_under_way() && self.test.is_none();
-        let bytes = if doubtful { acked.bytes / DOUBT_DIVISOR } else { acked.bytes };
-        let window_limited = acked.window_limited && (probes || !doubtful);
-        self.cubic.on_ack(&AckSample { window_limited, bytes, ..*acked });
-        if !self.slow_start().is_under_way() {
-            return;
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        self.cubic.slow_start_mut().on_ack(ack);
+        let reduced = ack.reports() && self.observe(ack);
+        // A loss need not mean congestion.
+        if ack.may_grow_in_recovery() {
+            self.grow(ack);
         }
-        // What a doubled window brings is seen a round trip later: more than that only makes a queue longer.
-        let smss = acked.smss;
-        let mut window = self.window();
-        if let (Some(base), Some(product)) = (self.path.base(), self.path.product()) {
-            let held = Bytes::from_f64(PROBE * product.as_f64());
-            let fastest = self.train.fastest().unwrap_or(f64::INFINITY);
-            let carried = Bytes::from_f64(TRAIN_PROBE * fastest * base.as_secs_f64());
-            window =
-                window.min(held.min(carried).saturating_add(PROBE_SEGMENTS * smss).max(before));
-        }
-        // What is paced is not all in flight yet.
-        let limited = acked.window_limited || acked.in_flight * 4 >= before;
-        let clear = self.path.is_clear() && !doubtful;
-        if let Some(base) = self.path.base().filter(|_| limited && clear) {
-            let grown = self.train.window(base, smss).unwrap_or(Bytes::ZERO);
-            window = window.max(grown).min(self.ssthresh());
-        }
-        self.slow_start_mut().set_window(window);
-    }
-
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        let Delivery { newly, lost, rtt, .. } = *delivery;
-        self.report = self.report.and(LinkReport { delivered: newly, lost, rtt });
-        self.cubic.on_delivery(delivery);
-        let round = self.path.on_delivery(delivery);
-        self.spread.take_if(|spread| round.is_some() && spread.is_over());
-        let in_train = self.spread.as_mut().is_none_or(|spread| spread.on_delivery(newly));
-        if round.is_some() {
-            self.train.begin(delivery, self.window());
-        } else {
-            self.train.on_delivery(delivery, in_train);
-        }
-        if delivery.in_flight == Bytes::ZERO {
-            self.train.end(delivery.smss);
-        }
-        let answered = delivery.after_timeout || delivery.delivered < self.reduced;
-        if delivery.lost > Bytes::ZERO && !answered && self.path.queues() {
-            self.test = None;
-            let (window, ssthresh, curve) = (self.window(), self.ssthresh(), self.cubic.curve());
-            if let Some(rtt) = self.path.latest() {
-                self.doubted.push(Doubted { rtt, rounds: 0, window, ssthresh, curve });
-            }
-            self.reduce(delivery, self.path.product().unwrap_or(Bytes::ZERO).min(window)..=window);
-        }
-        if let Some(round) = round {
-            self.reconsider();
-            self.judge(delivery, round);
-        }
+        Response { reduced, report: LinkReport::of(ack), ..Response::default() }
     }
 
     fn on_sent(&mut self, departed: &Departed) {
-        if let Some(spread) = &mut self.spread {
-            spread.on_sent(departed);
-        }
-    }
-
-    fn is_spreading(&self) -> bool {
-        self.spread.is_some_and(|spread| spread.is_under_way())
-    }
-
-    fn take_spread(&mut self) -> Bytes {
-        self.spread.as_mut().map_or(Bytes::ZERO, Spread::take)
-    }
-
-    fn end_spread(&mut self) {
-        if let Some(spread) = self.spread.as_mut().filter(|spread| spread.is_under_way()) {
-            let window = spread.end().min(self.window());
-            self.slow_start_mut().set_window(window);
-        }
-    }
-
-    fn take_report(&mut self) -> LinkReport {
-        std::mem::take(&mut self.report)
-    }
-
-    fn take_own_reduction(&mut self) -> bool {
-        std::mem::take(&mut self.unreported)
+        self.slow_start_mut().on_sent(departed);
     }
 
     fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {
@@ -369,10 +343,7 @@ impl Congestion for TolerantCubic {
                 let bits = (bytes * 8.0 * TRAIN_PACE).min(u64::MAX as f64) as u64;
                 PacingBasis::Rate(Some(Rate::from_bits_per_sec(bits)))
             }
-            _ => match self.spread.and_then(|spread| spread.rate()) {
-                Some(rate) => PacingBasis::Rate(Some(rate)),
-                None => slow_start.pacing(),
-            },
+            _ => slow_start.pacing(),
         }
     }
 
@@ -380,14 +351,10 @@ impl Congestion for TolerantCubic {
         // Where a repair has held the window back, what it lets out at once would fill the queue. So would slow
         // start, but for the beginning, whose train shows how fast is right.
         let begins = self.slow_start().is_under_way() && self.train.fastest().is_none();
-        !begins || self.spread.is_some_and(|spread| spread.is_paced())
+        !begins || self.slow_start().paces_spread()
     }
 
     fn reduces_proportionally(&self) -> bool {
         false
-    }
-
-    fn grows_in_recovery(&self) -> bool {
-        true
     }
 }

@@ -11,7 +11,7 @@
 //! retransmission timer found the loss, and ns-2's does so for all first losses. That timer itself is
 //! recovery's business, and not part of this.
 
-use super::{AckSample, Congestion, CongestionEvent, SlowStart, SlowStartConfig, half};
+use super::{AckEvent, Congestion, CongestionEvent, Response, SlowStart, SlowStartConfig};
 use crate::time::Duration;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -93,33 +93,37 @@ impl Congestion for Vegas {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &AckSample) {
-        if let Some(rtt) = acked.rtt {
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        self.slow_start.on_ack(ack);
+        if !ack.may_grow() {
+            return Response::default();
+        }
+        if let Some(rtt) = ack.rtt {
             self.samples = (self.samples.0 + rtt, self.samples.1 + 1);
         }
         if self.round.is_none() {
-            self.round = Some(acked.round);
+            self.round = Some(ack.round);
         }
-        if self.round != Some(acked.round) {
+        if self.round != Some(ack.round) {
             let (sum, count) = self.samples;
             let mean = sum.checked_div(count).filter(|mean| !mean.is_zero());
-            if let (Some(base_rtt), Some(mean), true) = (acked.min_rtt, mean, acked.window_limited)
-            {
-                self.adjust(base_rtt, mean, acked.smss);
+            if let (Some(base_rtt), Some(mean), true) = (ack.min_rtt, mean, ack.window_limited) {
+                self.adjust(base_rtt, mean, ack.smss);
             }
             self.growing = !self.growing;
-            self.begin_round(Some(acked.round));
+            self.begin_round(Some(ack.round));
         }
-        if self.growing && acked.window_limited && self.slow_start.is_under_way() {
-            self.slow_start.on_ack(acked);
+        if self.growing && ack.window_limited && self.slow_start.is_under_way() {
+            self.slow_start.grow(ack);
         }
+        Response::default()
     }
 
     fn decrease(&mut self, event: &CongestionEvent, timeout: bool) -> Bytes {
         self.begin_round(None);
         self.growing = true;
         if timeout {
-            return half(event);
+            return event.half();
         }
         let left = event.flight_size.as_f64() * (1.0 - self.band.decrease);
         Bytes::from_f64(left).max(2 * event.smss)

@@ -7,8 +7,8 @@
 //! acknowledgments have shown, and not half of what was in flight, so that a loss by the link itself, of
 //! which no queue tells, costs little. The window grows as the standard's.
 
-use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Increase};
-use super::{SlowStart, SlowStartConfig, Standard, half};
+use super::{AckEvent, Congestion, CongestionEvent, Departed, Increase, Response};
+use super::{SlowStart, SlowStartConfig, Standard};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -29,18 +29,18 @@ struct Estimate {
 }
 
 impl Estimate {
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        if let Some(rtt) = delivery.rtt {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if let Some(rtt) = ack.rtt {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
-        let began = *self.began.get_or_insert(delivery.now);
-        let span = delivery.now.saturating_since(began);
-        let round_trip = delivery.srtt.unwrap_or_default().max(MIN_SPAN);
+        let began = *self.began.get_or_insert(ack.now);
+        let span = ack.now.saturating_since(began);
+        let round_trip = ack.srtt.unwrap_or_default().max(MIN_SPAN);
         if span > round_trip {
             self.filter(self.bytes.as_f64() / span.as_secs_f64());
-            (self.began, self.bytes) = (Some(delivery.now), Bytes::ZERO);
+            (self.began, self.bytes) = (Some(ack.now), Bytes::ZERO);
         }
-        self.bytes += delivery.newly;
+        self.bytes += ack.newly;
     }
 
     fn filter(&mut self, sample: f64) {
@@ -84,16 +84,16 @@ impl Congestion for Westwood {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, acked: &AckSample) {
-        if acked.window_limited && !self.slow_start.on_ack(acked) {
-            let window = self.window();
-            self.slow_start.set_window(window + self.increase.increase(window, acked));
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        self.slow_start.on_ack(ack);
+        if ack.reports() {
+            self.estimate.on_ack(ack);
         }
-    }
-
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        self.slow_start.on_delivery(delivery);
-        self.estimate.on_delivery(delivery);
+        if ack.may_grow() && ack.window_limited && !self.slow_start.grow(ack) {
+            let window = self.window();
+            self.slow_start.set_window(window + self.increase.increase(window, ack).bytes);
+        }
+        Response::default()
     }
 
     fn on_sent(&mut self, departed: &Departed) {
@@ -110,6 +110,6 @@ impl Congestion for Westwood {
             // The path may be another one.
             self.estimate.min_rtt = None;
         }
-        product.map_or_else(|| half(event), |product| product.max(2 * event.smss))
+        product.map_or_else(|| event.half(), |product| product.max(2 * event.smss))
     }
 }

@@ -1,13 +1,13 @@
 //! Taking an acknowledgment: the flight notes it, recovery judges it, congestion control hears of it,
 //! and what recovery decides is done.
 
-use super::cwnd::Sign;
+use super::cwnd::{News, Sign};
 use super::gate::{Forced, Waits};
 use super::reduction::{Reduction, Step};
 use super::timers::Running;
 use super::{Ack, AckOutcome, Sender};
 use crate::tcp::cause::Cause;
-use crate::tcp::congestion::{AckSample, CongestionEvent, Delivery};
+use crate::tcp::congestion::{AckEvent, CongestionEvent, RecoveryPhase};
 use crate::tcp::recovery::{AckSummary, Episode, Verdict};
 use crate::tcp::timestamps;
 use crate::time::Instant;
@@ -103,55 +103,56 @@ impl Sender {
         self.apply(facts.now, verdict, flight_size, was_in_recovery);
         let (acked, duplicate) = (facts.acked, facts.duplicate);
         self.cwnd.step(Step { acked, duplicate, loss }, &self.flight, &self.config);
-        let newly = self.tell_delivery(facts, in_flight);
-        // In recovery what is acknowledged was often reported before.
-        let bytes = if was_in_recovery { newly } else { facts.acked };
-        let grows = self.repairs_corruption() || self.cwnd.grows(was_in_recovery);
-        if unchanged && bytes > Bytes::ZERO && grows {
-            self.cwnd.on_ack(&AckSample {
-                now: facts.now,
-                bytes,
-                smss: facts.smss,
-                rtt: facts.rtt,
-                srtt: self.timers.rtt().congestion_srtt(),
-                min_rtt: facts.timing.min_rtt,
-                in_flight,
-                round: self.flight.round(),
-                window_limited: limited,
-            });
-        }
+        let phase = match (unchanged, was_in_recovery) {
+            (false, _) => RecoveryPhase::Turning { in_recovery: self.flight.in_recovery() },
+            (true, false) => RecoveryPhase::Open,
+            (true, true) if self.repairs_corruption() => RecoveryPhase::Corruption,
+            (true, true) => RecoveryPhase::Recovery,
+        };
+        self.report_ack(facts, in_flight, limited, phase);
         keep_timer
     }
 
-    /// Congestion control hears of every acknowledgment that reports or shows something. The bytes that
-    /// it newly reports.
-    fn tell_delivery(&mut self, facts: &AckSummary, in_flight_before: Bytes) -> Bytes {
-        let Some(news) = self.cwnd.take_news(self.flight.ledger()) else { return Bytes::ZERO };
-        let after_timeout = self.cwnd.is_after_timeout(self.flight.snd_una());
-        let limits_itself = self.cwnd.tell(&Delivery {
+    /// Congestion control hears of an acknowledgment that acknowledges, reports or shows something new, and what it
+    /// answers is done.
+    fn report_ack(
+        &mut self,
+        facts: &AckSummary,
+        in_flight_before: Bytes,
+        window_limited: bool,
+        phase: RecoveryPhase,
+    ) {
+        let News { delivered: newly, lost } = self.cwnd.take_news(self.flight.ledger());
+        if newly + lost + facts.acked == Bytes::ZERO {
+            return;
+        }
+        let repairs = matches!(phase, RecoveryPhase::Recovery | RecoveryPhase::Corruption);
+        let event = AckEvent {
             now: facts.now,
             smss: facts.smss,
-            newly: news.delivered,
+            acked: if repairs { newly } else { facts.acked },
+            newly,
             delivered: self.flight.ledger().delivered(),
-            lost: news.lost,
-            in_flight: self.in_flight(),
+            lost,
             in_flight_before,
-            next_send: self.gate.next_send(),
-            sample: facts.sample,
+            in_flight: self.in_flight(),
             rtt: facts.rtt,
             srtt: self.timers.rtt().congestion_srtt(),
             min_rtt: facts.timing.min_rtt,
+            sample: facts.sample,
+            round: self.flight.round(),
+            next_send: self.gate.next_send(),
+            window_limited,
             selective: self.config.recovery.needs_sack(),
-            in_recovery: self.flight.in_recovery(),
-            after_timeout,
-        });
-        if self.cwnd.take_own_reduction() {
-            self.tally.reduced();
-        }
-        if limits_itself {
+            phase,
+            after_timeout: self.cwnd.is_after_timeout(self.flight.snd_una()),
+        };
+        debug_assert_eq!(event.in_recovery(), self.flight.in_recovery(), "recovery says so");
+        let response = self.cwnd.on_ack(&event);
+        self.tally.answered(&response);
+        if response.app_limited {
             self.flight.set_app_limited();
         }
-        news.delivered
     }
 
     /// A congestion signal, with `flight_size` bytes outstanding before it.

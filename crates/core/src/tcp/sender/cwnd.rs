@@ -9,8 +9,8 @@ use super::undo::{Needless, Undo};
 use super::{Ack, SenderConfig};
 use crate::snapshot::Writer;
 use crate::tcp::congestion::{
-    AckSample, BoundCount, Congestion, CongestionEvent, Delivery, Departed, LinkReport, Lost,
-    PacingBasis,
+    AckEvent, Congestion, CongestionEvent, Departed, LinkReport, Lost, PacingBasis, Response,
+    SlowStart,
 };
 use crate::tcp::ledger::Ledger;
 use crate::tcp::pacing::Pacing;
@@ -38,6 +38,10 @@ pub(super) struct CongestionWindow {
     // Written apart: mostly it has heard of all.
     #[serde(skip)]
     told: (Bytes, Bytes),
+    /// What the flow has seen of its link since this was last asked for.
+    // Written apart: mostly it was.
+    #[serde(skip)]
+    report: LinkReport,
     /// SND.NXT when the retransmission timer last expired, until so much is acknowledged.
     timeout_until: Option<Offset>,
     /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
@@ -46,7 +50,7 @@ pub(super) struct CongestionWindow {
 }
 
 /// What the ledger has learnt since congestion control last heard of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct News {
     /// Bytes delivered.
     pub(super) delivered: Bytes,
@@ -70,6 +74,7 @@ impl CongestionWindow {
             rate_reduction: RateReduction::default(),
             undo: Undo::default(),
             told: (Bytes::ZERO, Bytes::ZERO),
+            report: LinkReport::default(),
             timeout_until: None,
             reduced: false,
             last_sent: None,
@@ -81,6 +86,7 @@ impl CongestionWindow {
         self.congestion.snapshot(into);
         let all = (ledger.delivered(), ledger.lost_bytes());
         into.put(&Some(self.told).filter(|told| *told != all));
+        into.put(&Some(self.report).filter(|report| !report.is_empty()));
     }
 
     /// What was written so comes back.
@@ -88,15 +94,18 @@ impl CongestionWindow {
         &mut self,
         congestion: Box<dyn Congestion>,
         told: Option<(Bytes, Bytes)>,
+        report: Option<LinkReport>,
         ledger: &Ledger,
     ) {
         self.congestion = congestion;
         self.told = told.unwrap_or((ledger.delivered(), ledger.lost_bytes()));
+        self.report = report.unwrap_or_default();
     }
 
     /// Another congestion control from now on. It knows nothing of what goes on.
     pub(super) fn replace(&mut self, congestion: Box<dyn Congestion>) {
         self.congestion = congestion;
+        self.report = LinkReport::default();
         self.rate_reduction.end();
         self.undo.end();
     }
@@ -116,14 +125,14 @@ impl CongestionWindow {
         self.congestion.slow_start_mut().set(window, ssthresh);
     }
 
-    /// How often the increase was held to one segment an acknowledgment.
-    pub(super) fn bound_count(&self) -> BoundCount {
-        self.congestion.bound_count()
+    /// The slow start that the congestion control goes by.
+    pub(super) fn slow_start(&self) -> &SlowStart {
+        self.congestion.slow_start()
     }
 
-    /// What the initial threshold was estimated to be.
-    pub(super) fn ssthresh_estimate(&self) -> Option<Bytes> {
-        self.congestion.slow_start().ssthresh_estimate()
+    /// The same, to be changed.
+    pub(super) fn slow_start_mut(&mut self) -> &mut SlowStart {
+        self.congestion.slow_start_mut()
     }
 
     /// Whether a proportional reduction is under way.
@@ -307,12 +316,11 @@ impl CongestionWindow {
         self.rate_reduction.step(step, &standing);
     }
 
-    /// What congestion control has not heard of, if there is anything: it counts as told.
-    pub(super) fn take_news(&mut self, ledger: &Ledger) -> Option<News> {
+    /// What congestion control has not heard of: it counts as told.
+    pub(super) fn take_news(&mut self, ledger: &Ledger) -> News {
         let (delivered, lost) = (ledger.delivered(), ledger.lost_bytes());
         let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
-        let news = News { delivered: delivered - delivered_before, lost: lost - lost_before };
-        (news.delivered + news.lost > Bytes::ZERO).then_some(news)
+        News { delivered: delivered - delivered_before, lost: lost - lost_before }
     }
 
     /// Whether what was outstanding when the retransmission timer last expired is not all
@@ -327,25 +335,13 @@ impl CongestionWindow {
         self.timeout_until.is_some_and(|until| snd_una < until)
     }
 
-    /// Congestion control hears of news. True if it limits itself, and not by its window.
-    pub(super) fn tell(&mut self, delivery: &Delivery) -> bool {
-        self.congestion.on_delivery(delivery);
-        self.congestion.limits_itself()
-    }
-
-    /// Whether congestion control has reduced the window by itself at what it was told last.
-    pub(super) fn take_own_reduction(&mut self) -> bool {
-        self.congestion.take_own_reduction()
-    }
-
-    /// Whether the window may grow while `in_recovery` or not.
-    pub(super) fn grows(&self, in_recovery: bool) -> bool {
-        !in_recovery || self.congestion.grows_in_recovery()
-    }
-
-    /// New data was acknowledged: the window may grow.
-    pub(super) fn on_ack(&mut self, acked: &AckSample) {
-        self.congestion.on_ack(acked);
+    /// Congestion control takes an acknowledgment.
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        let response = self.congestion.on_ack(ack);
+        if !response.report.is_empty() {
+            self.report = self.report.and(response.report);
+        }
+        response
     }
 
     /// Takes an acknowledgment of `acked` new bytes that the ledger has taken, whereupon
@@ -366,18 +362,8 @@ impl CongestionWindow {
         self.timeout_until = None;
     }
 
-    /// The congestion control, for what is its own.
-    pub(super) fn congestion(&self) -> &dyn Congestion {
-        &*self.congestion
-    }
-
-    /// The same, to be told something.
-    pub(super) fn congestion_mut(&mut self) -> &mut dyn Congestion {
-        &mut *self.congestion
-    }
-
     /// What the flow has seen of its link since this was last asked.
     pub(super) fn take_report(&mut self) -> LinkReport {
-        self.congestion.take_report()
+        mem::take(&mut self.report)
     }
 }

@@ -40,9 +40,7 @@ pub use sharing::PathState;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
-use super::congestion::{
-    BoundCount, Congestion, CongestionAlgorithm, LinkReport, ThresholdEstimate,
-};
+use super::congestion::{Congestion, CongestionAlgorithm, LinkReport, ThresholdEstimate};
 use super::rtt::RttEstimator;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -179,15 +177,9 @@ impl Sender {
         self.cwnd.ssthresh()
     }
 
-    /// How often the increase was held to one segment an acknowledgment, by Constant-Rate and
-    /// Increase-by-K.
-    pub fn bound_count(&self) -> BoundCount {
-        self.cwnd.bound_count()
-    }
-
     /// What the initial slow start threshold was estimated to be, if it was.
     pub fn ssthresh_estimate(&self) -> Option<Bytes> {
-        self.cwnd.ssthresh_estimate()
+        self.cwnd.slow_start().ssthresh_estimate()
     }
 
     /// What the flow has seen of its link since this was last asked, if its congestion control keeps

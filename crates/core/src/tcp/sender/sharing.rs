@@ -64,17 +64,17 @@ impl Sender {
 
     /// Whether it is sending a large initial window, spread over the round trip.
     pub fn is_spreading(&self) -> bool {
-        self.cwnd.congestion().is_spreading()
+        self.cwnd.slow_start().is_spreading()
     }
 
     /// Bytes of that window beyond what leaves at once, sent since this was last asked.
     pub fn take_spread(&mut self) -> Bytes {
-        self.cwnd.congestion_mut().take_spread()
+        self.cwnd.slow_start_mut().take_spread()
     }
 
     /// The initial window is what has left of it, and at least what leaves at once: others begin, too.
     pub fn end_spread(&mut self) {
-        self.cwnd.congestion_mut().end_spread();
+        self.cwnd.slow_start_mut().end_spread();
     }
 
     /// Gives up a part of its window to another one: `kept` of `of` parts are left. In fast recovery the

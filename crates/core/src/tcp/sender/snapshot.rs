@@ -80,10 +80,10 @@ impl Sender {
         let config = SenderConfig::restore(from, common);
         let recovery = config.recovery.restore(from);
         let congestion = config.congestion.restore(from);
-        let told = from.take();
+        let (told, report) = (from.take(), from.take());
         let mut sender = Sender { config, ..from.take() };
         sender.flight.restore(recovery);
-        sender.cwnd.restore(congestion, told, sender.flight.ledger());
+        sender.cwnd.restore(congestion, told, report, sender.flight.ledger());
         sender.timers.restore(config.rto);
         sender
     }

@@ -25,8 +25,8 @@ mod tests;
 mod window;
 
 use super::filter::WindowedMax;
-use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, PacingBasis};
-use super::{SlowStart, SlowStartConfig};
+use super::{AckEvent, Congestion, CongestionEvent, Departed, Lost, PacingBasis};
+use super::{Response, SlowStart, SlowStartConfig};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Rate};
 use losses::Undo;
@@ -176,28 +176,30 @@ impl Congestion for Bbr {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &AckSample) {}
-
     /// `UpdateOnACK` (5.2.3).
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        self.smss = delivery.smss;
-        self.selective = delivery.selective;
-        self.delivered = delivery.delivered;
-        self.begin_pacing(delivery.srtt);
-        let sample = Sample::of(delivery);
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        if !ack.reports() {
+            return Response::default();
+        }
+        self.smss = ack.smss;
+        self.selective = ack.selective;
+        self.delivered = ack.delivered;
+        self.begin_pacing(ack.srtt);
+        let sample = Sample::of(ack);
         self.update_latest_delivery(&sample);
-        self.update_congestion_signals(&sample, delivery);
-        self.update_aggregation(delivery);
+        self.update_congestion_signals(&sample, ack);
+        self.update_aggregation(ack);
         self.check_full_pipe(&sample);
-        self.check_startup_done(&sample, delivery);
-        self.check_drain_done(delivery);
-        self.update_probe_bw(&sample, delivery);
-        self.update_min_rtt(delivery);
-        self.check_probe_rtt(delivery);
+        self.check_startup_done(&sample, ack);
+        self.check_drain_done(ack);
+        self.update_probe_bw(&sample, ack);
+        self.update_min_rtt(ack);
+        self.check_probe_rtt(ack);
         self.latest.advance(&sample);
         self.bw = self.max_bw.max().min(self.bw_shortterm);
         self.set_pacing_rate(self.state.pacing_gain());
-        self.set_window(delivery);
+        self.set_window(ack);
+        Response { app_limited: self.state == BbrState::ProbeRtt, ..Response::default() }
     }
 
     /// `OnTransmit` (5.2.2).
@@ -212,10 +214,6 @@ impl Congestion for Bbr {
     fn on_lost(&mut self, lost: &Lost) {
         self.delivered = lost.delivered;
         self.lose(lost);
-    }
-
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
-        self.ssthresh()
     }
 
     /// `OnEnterFastRecovery` (5.6.4.4); the rest is saved as its first loss is noted.
@@ -255,10 +253,6 @@ impl Congestion for Bbr {
 
     fn needs_pacing(&self) -> bool {
         true
-    }
-
-    fn limits_itself(&self) -> bool {
-        self.state == BbrState::ProbeRtt
     }
 
     fn reduces_proportionally(&self) -> bool {

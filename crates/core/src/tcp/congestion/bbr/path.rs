@@ -2,7 +2,7 @@
 
 use super::{BETA, Bbr, elapsed};
 use crate::tcp::congestion::filter::WindowedMax;
-use crate::tcp::congestion::{Congestion, Delivery};
+use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::time::Instant;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -27,12 +27,12 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    pub(super) fn of(delivery: &Delivery) -> Sample {
-        let Some(sample) = delivery.sample else { return Sample::default() };
+    pub(super) fn of(ack: &AckEvent) -> Sample {
+        let Some(sample) = ack.sample else { return Sample::default() };
         // 4.1.2.3: what was retransmitted without need is acknowledged too early.
-        let min = delivery.min_rtt.unwrap_or_default();
+        let min = ack.min_rtt.unwrap_or_default();
         let reliable = sample.interval >= min && !sample.interval.is_zero();
-        let bytes = sample.delivered.max(delivery.smss).as_f64();
+        let bytes = sample.delivered.max(ack.smss).as_f64();
         Sample {
             rate: reliable.then(|| bytes / sample.interval.as_secs_f64()),
             delivered: sample.delivered,
@@ -119,14 +119,14 @@ impl Bbr {
     }
 
     /// `UpdateCongestionSignals`.
-    pub(super) fn update_congestion_signals(&mut self, sample: &Sample, delivery: &Delivery) {
+    pub(super) fn update_congestion_signals(&mut self, sample: &Sample, ack: &AckEvent) {
         self.update_round(sample);
         if let Some(rate) = sample.rate
             && (rate >= self.max_bw.max() || !sample.app_limited)
         {
             self.max_bw.update(self.cycle_count, rate, MAX_BW_AGE);
         }
-        self.latest.loss_events += u32::from(delivery.lost > Bytes::ZERO);
+        self.latest.loss_events += u32::from(ack.lost > Bytes::ZERO);
         if !self.latest.round_start {
             return;
         }
@@ -167,17 +167,17 @@ impl Bbr {
     }
 
     /// `UpdateACKAggregation`.
-    pub(super) fn update_aggregation(&mut self, delivery: &Delivery) {
-        if delivery.newly == Bytes::ZERO {
+    pub(super) fn update_aggregation(&mut self, ack: &AckEvent) {
+        if ack.newly == Bytes::ZERO {
             return;
         }
         let window = self.window();
         let of = &mut self.aggregation;
-        let mut expected = self.bw * elapsed(of.began, delivery.now);
+        let mut expected = self.bw * elapsed(of.began, ack.now);
         if of.delivered.as_f64() <= expected {
-            (of.delivered, of.began, expected) = (Bytes::ZERO, delivery.now, 0.0);
+            (of.delivered, of.began, expected) = (Bytes::ZERO, ack.now, 0.0);
         }
-        of.delivered += delivery.newly;
+        of.delivered += ack.newly;
         let extra = (of.delivered.as_f64() - expected).min(window.as_f64());
         let age = if self.full_pipe.reached { EXTRA_ACKED_AGE } else { 0 };
         of.extra.update(self.rounds.count, extra, age);

@@ -3,7 +3,7 @@
 use super::path::Sample;
 use super::{Bbr, BbrState, HEADROOM, MIN_PIPE, elapsed};
 use crate::tcp::congestion::filter::draw;
-use crate::tcp::congestion::{Congestion, Delivery};
+use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::time::Instant;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -91,25 +91,23 @@ impl Bbr {
     }
 
     /// `UpdateProbeBWCyclePhase`.
-    pub(super) fn update_probe_bw(&mut self, sample: &Sample, delivery: &Delivery) {
-        if !self.full_pipe.reached
-            || delivery.newly == Bytes::ZERO
-            || self.adapt_long_term(sample, delivery)
+    pub(super) fn update_probe_bw(&mut self, sample: &Sample, ack: &AckEvent) {
+        if !self.full_pipe.reached || ack.newly == Bytes::ZERO || self.adapt_long_term(sample, ack)
         {
             return;
         }
         match self.state {
-            BbrState::Down | BbrState::Cruise if self.is_time_to_probe(delivery.now) => {
+            BbrState::Down | BbrState::Cruise if self.is_time_to_probe(ack.now) => {
                 self.start_refill();
             }
-            BbrState::Down if self.is_time_to_cruise(delivery.in_flight) => {
+            BbrState::Down if self.is_time_to_cruise(ack.in_flight) => {
                 self.state = BbrState::Cruise;
             }
             BbrState::Refill if self.rounds.start => {
                 self.probe.sampling = true;
                 self.start_up(sample);
             }
-            BbrState::Up => self.check_up_done(sample, delivery),
+            BbrState::Up => self.check_up_done(sample, ack),
             _ => {}
         }
     }
@@ -126,10 +124,10 @@ impl Bbr {
         in_flight <= self.with_headroom() && in_flight <= self.inflight(self.max_bw.max(), 1.0)
     }
 
-    fn check_up_done(&mut self, sample: &Sample, delivery: &Delivery) {
-        if self.is_time_to_go_down(sample, delivery.in_flight_before) {
+    fn check_up_done(&mut self, sample: &Sample, ack: &AckEvent) {
+        if self.is_time_to_go_down(sample, ack.in_flight_before) {
             self.probe.too_high = false;
-            self.start_down(delivery.now);
+            self.start_down(ack.now);
         }
     }
 
@@ -180,7 +178,7 @@ impl Bbr {
     }
 
     /// `AdaptLongTermModel`. True if it has changed the state.
-    fn adapt_long_term(&mut self, sample: &Sample, delivery: &Delivery) -> bool {
+    fn adapt_long_term(&mut self, sample: &Sample, ack: &AckEvent) -> bool {
         if self.probe.acks == AckPhase::Starting && self.rounds.start {
             self.probe.acks = AckPhase::Feedback;
         }
@@ -199,7 +197,7 @@ impl Bbr {
         if !self.is_too_high(sample) && self.inflight_longterm.is_finite() {
             self.inflight_longterm = self.inflight_longterm.max(sample.in_flight.as_f64());
             if self.state == BbrState::Up {
-                self.raise_long_term(delivery.newly);
+                self.raise_long_term(ack.newly);
             }
         }
         false

@@ -2,7 +2,7 @@
 
 use super::probe_bw::AckPhase;
 use super::{Bbr, BbrState};
-use crate::tcp::congestion::{Congestion, Delivery};
+use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -30,15 +30,15 @@ pub(super) struct MinRtt {
 
 impl Bbr {
     /// `UpdateMinRTT`.
-    pub(super) fn update_min_rtt(&mut self, delivery: &Delivery) {
-        let (of, now) = (&mut self.min_rtt, delivery.now);
+    pub(super) fn update_min_rtt(&mut self, ack: &AckEvent) {
+        let (of, now) = (&mut self.min_rtt, ack.now);
         if of.min.is_none() {
             // The handshake's.
-            (of.min, of.at) = (delivery.min_rtt, now);
-            (of.recent, of.recent_at) = (delivery.min_rtt, now);
+            (of.min, of.at) = (ack.min_rtt, now);
+            (of.recent, of.recent_at) = (ack.min_rtt, now);
         }
         of.expired = now > of.recent_at + INTERVAL;
-        if let Some(rtt) = delivery.rtt
+        if let Some(rtt) = ack.rtt
             && (of.expired || of.recent.is_none_or(|recent| rtt < recent))
         {
             (of.recent, of.recent_at) = (Some(rtt), now);
@@ -50,7 +50,7 @@ impl Bbr {
     }
 
     /// `CheckProbeRTT`.
-    pub(super) fn check_probe_rtt(&mut self, delivery: &Delivery) {
+    pub(super) fn check_probe_rtt(&mut self, ack: &AckEvent) {
         if self.state != BbrState::ProbeRtt && self.min_rtt.expired && !self.idle_restart {
             self.save_window();
             self.state = BbrState::ProbeRtt;
@@ -59,17 +59,17 @@ impl Bbr {
             self.start_round();
         }
         if self.state == BbrState::ProbeRtt {
-            self.handle_probe_rtt(delivery);
+            self.handle_probe_rtt(ack);
         }
-        if delivery.newly > Bytes::ZERO {
+        if ack.newly > Bytes::ZERO {
             self.idle_restart = false;
         }
     }
 
-    fn handle_probe_rtt(&mut self, delivery: &Delivery) {
+    fn handle_probe_rtt(&mut self, ack: &AckEvent) {
         if self.min_rtt.done_at.is_none() {
-            if delivery.in_flight.as_f64() <= self.probe_rtt_window() {
-                self.min_rtt.done_at = Some(delivery.now + PROBE_RTT);
+            if ack.in_flight.as_f64() <= self.probe_rtt_window() {
+                self.min_rtt.done_at = Some(ack.now + PROBE_RTT);
                 self.min_rtt.round_done = false;
                 self.start_round();
             }
@@ -77,7 +77,7 @@ impl Bbr {
         }
         self.min_rtt.round_done |= self.rounds.start;
         if self.min_rtt.round_done {
-            self.end_probe_rtt(delivery.now);
+            self.end_probe_rtt(ack.now);
         }
     }
 

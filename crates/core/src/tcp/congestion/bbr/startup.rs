@@ -2,7 +2,7 @@
 
 use super::path::Sample;
 use super::{Bbr, BbrState};
-use crate::tcp::congestion::Delivery;
+use crate::tcp::congestion::AckEvent;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -51,8 +51,8 @@ impl Bbr {
     }
 
     /// `CheckStartupDone`.
-    pub(super) fn check_startup_done(&mut self, sample: &Sample, delivery: &Delivery) {
-        if self.state == BbrState::Startup && self.is_loss_high(sample, delivery) {
+    pub(super) fn check_startup_done(&mut self, sample: &Sample, ack: &AckEvent) {
+        if self.state == BbrState::Startup && self.is_loss_high(sample, ack) {
             self.end_startup_by_loss();
         }
         if self.latest.round_start {
@@ -65,13 +65,13 @@ impl Bbr {
     }
 
     /// 5.3.1.3: in recovery for a round, in which more than the threshold was lost, in six parts.
-    fn is_loss_high(&self, sample: &Sample, delivery: &Delivery) -> bool {
-        if !delivery.in_recovery {
+    fn is_loss_high(&self, sample: &Sample, ack: &AckEvent) -> bool {
+        if !ack.in_recovery() {
             return false;
         }
         let in_parts = self.latest.loss_events >= FULL_LOSSES;
         let round = self.latest.round_start && in_parts && self.is_too_high(sample);
-        round || (!self.selective && delivery.lost > Bytes::ZERO)
+        round || (!self.selective && ack.lost > Bytes::ZERO)
     }
 
     pub(super) fn end_startup_by_loss(&mut self) {
@@ -81,13 +81,13 @@ impl Bbr {
     }
 
     /// `CheckDrainDone`.
-    pub(super) fn check_drain_done(&mut self, delivery: &Delivery) {
+    pub(super) fn check_drain_done(&mut self, ack: &AckEvent) {
         if self.state != BbrState::Drain {
             return;
         }
-        let drained = delivery.in_flight.as_f64() <= self.inflight(self.bw, 1.0);
+        let drained = ack.in_flight.as_f64() <= self.inflight(self.bw, 1.0);
         if drained || self.rounds.count > self.drain_start_round + DRAIN_ROUNDS {
-            self.start_down(delivery.now);
+            self.start_down(ack.now);
         }
     }
 }

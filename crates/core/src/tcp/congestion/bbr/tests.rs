@@ -221,7 +221,7 @@ fn probe_rtt_comes_every_five_seconds_with_half_a_product() {
     reach(&mut flow, BbrState::ProbeRtt);
     let after = flow.now.saturating_since(ended);
     assert!(after > millis(5000) && after < millis(5100), "{after:?}");
-    assert!(flow.congestion.limits_itself());
+    assert!(flow.app_limited);
     let (saved, bandwidth) = (flow.congestion.repair.saved, flow.congestion.max_bw.max());
     let half = 0.5 * flow.congestion.bdp();
     near(flow.congestion.window().as_f64(), half, 0.01);

@@ -2,7 +2,7 @@
 
 use super::{Bbr, BbrState, MIN_PIPE, PACING_MARGIN, STARTUP_PACING_GAIN, seconds};
 use crate::tcp::congestion::slow_start::LARGEST_WINDOW;
-use crate::tcp::congestion::{Congestion, Delivery};
+use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::time::Duration;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -85,8 +85,8 @@ impl Bbr {
     }
 
     /// `SetCwnd`.
-    pub(super) fn set_window(&mut self, delivery: &Delivery) {
-        let repairs = delivery.in_recovery || delivery.after_timeout;
+    pub(super) fn set_window(&mut self, ack: &AckEvent) {
+        let repairs = ack.in_recovery() || ack.after_timeout;
         if std::mem::replace(&mut self.repair.under_way, repairs) && !repairs {
             self.restore_window();
         }
@@ -95,8 +95,7 @@ impl Bbr {
         let max =
             Bytes::from_f64(self.with_budget(self.products(self.bw, gain) + self.extra_acked()));
         let mut window = self.window();
-        let grown =
-            if std::mem::take(&mut self.repair.undone) { Bytes::ZERO } else { delivery.newly };
+        let grown = if std::mem::take(&mut self.repair.undone) { Bytes::ZERO } else { ack.newly };
         if self.full_pipe.reached {
             window = (window + grown).min(max);
         } else if window < max || self.delivered < self.initial_window {

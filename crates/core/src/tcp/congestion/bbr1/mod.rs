@@ -19,8 +19,8 @@ mod tests;
 mod window;
 
 use super::filter::WindowedMax;
-use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, PacingBasis};
-use super::{SlowStart, SlowStartConfig};
+use super::{AckEvent, Congestion, CongestionEvent, Departed, PacingBasis};
+use super::{Response, SlowStart, SlowStartConfig};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Rate};
 use model::Aggregation;
@@ -146,20 +146,22 @@ impl Congestion for Bbr1 {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &AckSample) {}
-
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        self.smss = delivery.smss;
-        self.delivered = delivery.delivered;
-        self.lost += delivery.lost;
-        if delivery.newly > Bytes::ZERO {
-            self.delivered_at = delivery.now;
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        if !ack.reports() {
+            return Response::default();
         }
-        self.begin_pacing(delivery.srtt);
-        self.update_model(delivery);
-        self.update_mode(delivery);
+        self.smss = ack.smss;
+        self.delivered = ack.delivered;
+        self.lost += ack.lost;
+        if ack.newly > Bytes::ZERO {
+            self.delivered_at = ack.now;
+        }
+        self.begin_pacing(ack.srtt);
+        self.update_model(ack);
+        self.update_mode(ack);
         self.set_pacing_rate(self.pacing_gain());
-        self.set_window(delivery);
+        self.set_window(ack);
+        Response { app_limited: self.mode == Mode::ProbeRtt, ..Response::default() }
     }
 
     fn on_sent(&mut self, departed: &Departed) {
@@ -174,10 +176,6 @@ impl Congestion for Bbr1 {
             Mode::ProbeRtt => self.end_probe_rtt(departed.now),
             Mode::Startup | Mode::Drain => {}
         }
-    }
-
-    fn decrease(&mut self, _event: &CongestionEvent, _timeout: bool) -> Bytes {
-        self.ssthresh()
     }
 
     fn on_loss(&mut self, _event: &CongestionEvent) {
@@ -221,10 +219,6 @@ impl Congestion for Bbr1 {
 
     fn needs_pacing(&self) -> bool {
         true
-    }
-
-    fn limits_itself(&self) -> bool {
-        self.mode == Mode::ProbeRtt
     }
 
     fn reduces_proportionally(&self) -> bool {

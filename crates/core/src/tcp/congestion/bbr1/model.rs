@@ -1,7 +1,7 @@
 //! The model of the path: bandwidth, minimum round-trip time, and how acknowledgments bunch.
 
 use super::{Bbr1, Rounds};
-use crate::tcp::congestion::Delivery;
+use crate::tcp::congestion::AckEvent;
 use crate::tcp::delivery_rate::RateSample;
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
@@ -19,30 +19,30 @@ impl Bbr1 {
     }
 
     /// Takes what an acknowledgment says of the path.
-    pub(super) fn update_model(&mut self, delivery: &Delivery) {
+    pub(super) fn update_model(&mut self, ack: &AckEvent) {
         // A segment that was retransmitted without need is acknowledged too early.
-        let min = delivery.min_rtt.unwrap_or_default();
+        let min = ack.min_rtt.unwrap_or_default();
         let reliable = |sample: &RateSample| sample.interval >= min && !sample.interval.is_zero();
-        let sample = delivery.sample.filter(reliable);
+        let sample = ack.sample.filter(reliable);
         self.rounds.start = false;
         if let Some(sample) = sample {
-            self.update_bandwidth(&sample, delivery);
+            self.update_bandwidth(&sample, ack);
             let bandwidth = self.bandwidth();
             let window = self.slow_start.window();
-            self.aggregation.update(delivery, &self.rounds, bandwidth, window);
+            self.aggregation.update(ack, &self.rounds, bandwidth, window);
         }
     }
 
-    fn update_bandwidth(&mut self, sample: &RateSample, delivery: &Delivery) {
+    fn update_bandwidth(&mut self, sample: &RateSample, ack: &AckEvent) {
         if sample.prior_delivered >= self.rounds.began {
-            self.rounds.began = delivery.delivered;
+            self.rounds.began = ack.delivered;
             self.rounds.count += 1;
             self.rounds.start = true;
             self.repair.conserve = false;
         }
-        self.look_for_policer(delivery.lost > Bytes::ZERO, sample.app_limited, delivery.now);
+        self.look_for_policer(ack.lost > Bytes::ZERO, sample.app_limited, ack.now);
         // Linux counts packets: what has arrived is one at least.
-        let bytes = sample.delivered.max(delivery.smss).as_f64();
+        let bytes = sample.delivered.max(ack.smss).as_f64();
         let rate = bytes / sample.interval.as_secs_f64();
         if !sample.app_limited || rate >= self.bandwidth.max() {
             self.bandwidth.update(self.rounds.count, rate, BANDWIDTH_ROUNDS);
@@ -56,25 +56,25 @@ impl Bbr1 {
     }
 
     /// Takes a round-trip time. True if the last least one is too old.
-    pub(super) fn update_min_rtt(&mut self, delivery: &Delivery) -> bool {
+    pub(super) fn update_min_rtt(&mut self, ack: &AckEvent) -> bool {
         if self.min_rtt.is_none() {
             // The handshake's counts.
-            (self.min_rtt, self.min_rtt_at) = (delivery.min_rtt, delivery.now);
+            (self.min_rtt, self.min_rtt_at) = (ack.min_rtt, ack.now);
         }
-        let expired = delivery.now > self.min_rtt_at + MIN_RTT_AGE;
+        let expired = ack.now > self.min_rtt_at + MIN_RTT_AGE;
         // A short segment alone: its acknowledgment may have been delayed.
-        let delayed = delivery.newly < delivery.smss
-            && delivery.sample.is_some_and(|sample| sample.delivered == delivery.newly);
-        let Some(rtt) = delivery.rtt else { return expired };
+        let delayed =
+            ack.newly < ack.smss && ack.sample.is_some_and(|sample| sample.delivered == ack.newly);
+        let Some(rtt) = ack.rtt else { return expired };
         if self.min_rtt.is_none_or(|min| rtt <= min) || (expired && !delayed) {
-            (self.min_rtt, self.min_rtt_at) = (Some(rtt), delivery.now);
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
         }
         expired
     }
 
     /// `bbr_packets_in_net_at_edt`: what will be in flight when the pacer lets the next burst go.
-    pub(super) fn in_net(&self, in_flight: Bytes, delivery: &Delivery) -> Bytes {
-        let wait = delivery.next_send.saturating_since(delivery.now);
+    pub(super) fn in_net(&self, in_flight: Bytes, ack: &AckEvent) -> Bytes {
+        let wait = ack.next_send.saturating_since(ack.now);
         let leaves = Bytes::from_f64(self.bandwidth() * wait.as_secs_f64());
         let burst =
             if self.pacing_gain() > 1.0 { self.burst_goal() * self.smss } else { Bytes::ZERO };
@@ -110,12 +110,12 @@ impl Aggregation {
 
     pub(super) fn update(
         &mut self,
-        delivery: &Delivery,
+        ack: &AckEvent,
         rounds: &Rounds,
         bandwidth: f64,
         window: Bytes,
     ) {
-        if delivery.newly == Bytes::ZERO {
+        if ack.newly == Bytes::ZERO {
             return;
         }
         if rounds.start {
@@ -126,14 +126,14 @@ impl Aggregation {
                 self.extra[self.current] = Bytes::ZERO;
             }
         }
-        let span = delivery.now.saturating_since(self.began).as_secs_f64();
+        let span = ack.now.saturating_since(self.began).as_secs_f64();
         let mut expected = Bytes::from_f64(bandwidth * span);
-        let longest = Self::LONGEST * delivery.smss;
-        if self.acked <= expected || self.acked + delivery.newly >= longest {
-            self.restart(delivery.now);
+        let longest = Self::LONGEST * ack.smss;
+        if self.acked <= expected || self.acked + ack.newly >= longest {
+            self.restart(ack.now);
             expected = Bytes::ZERO;
         }
-        self.acked += delivery.newly;
+        self.acked += ack.newly;
         let extra = self.acked.saturating_sub(expected).min(window);
         let greatest = &mut self.extra[self.current];
         *greatest = extra.max(*greatest);

@@ -3,7 +3,7 @@
 
 use super::{Bbr1, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_WINDOW};
 use crate::tcp::congestion::filter::draw;
-use crate::tcp::congestion::{Congestion, Delivery};
+use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -64,34 +64,34 @@ impl Bbr1 {
     }
 
     /// Takes the state machine on, behind the model's bandwidth.
-    pub(super) fn update_mode(&mut self, delivery: &Delivery) {
-        self.update_phase(delivery);
-        self.check_full_pipe(delivery);
-        self.check_drain(delivery);
-        let expired = self.update_min_rtt(delivery);
-        self.check_probe_rtt(delivery, expired);
+    pub(super) fn update_mode(&mut self, ack: &AckEvent) {
+        self.update_phase(ack);
+        self.check_full_pipe(ack);
+        self.check_drain(ack);
+        let expired = self.update_min_rtt(ack);
+        self.check_probe_rtt(ack, expired);
     }
 
-    fn update_phase(&mut self, delivery: &Delivery) {
+    fn update_phase(&mut self, ack: &AckEvent) {
         let Mode::ProbeBw { phase } = self.mode else { return };
-        if self.phase_is_over(delivery) {
+        if self.phase_is_over(ack) {
             self.mode = Mode::ProbeBw { phase: (phase + 1) % CYCLE.len() };
-            self.phase_at = delivery.now;
+            self.phase_at = ack.now;
         }
     }
 
-    fn phase_is_over(&self, delivery: &Delivery) -> bool {
+    fn phase_is_over(&self, ack: &AckEvent) -> bool {
         let Some(min_rtt) = self.min_rtt else { return false };
-        let a_round_trip = delivery.now.saturating_since(self.phase_at) > min_rtt;
+        let a_round_trip = ack.now.saturating_since(self.phase_at) > min_rtt;
         let gain = self.pacing_gain();
         if gain == 1.0 {
             return a_round_trip;
         }
-        let in_net = self.in_net(delivery.in_flight_before, delivery);
+        let in_net = self.in_net(ack.in_flight_before, ack);
         let bandwidth = self.bandwidth.max();
         if gain > 1.0 {
             // A loss: so much may not fit into the path.
-            let tried = delivery.lost > Bytes::ZERO || in_net >= self.inflight(bandwidth, gain);
+            let tried = ack.lost > Bytes::ZERO || in_net >= self.inflight(bandwidth, gain);
             a_round_trip && tried
         } else {
             a_round_trip || in_net <= self.inflight(bandwidth, 1.0)
@@ -107,8 +107,8 @@ impl Bbr1 {
         self.phase_at = now;
     }
 
-    fn check_full_pipe(&mut self, delivery: &Delivery) {
-        let app_limited = delivery.sample.is_some_and(|sample| sample.app_limited);
+    fn check_full_pipe(&mut self, ack: &AckEvent) {
+        let app_limited = ack.sample.is_some_and(|sample| sample.app_limited);
         if self.full_pipe.reached || !self.rounds.start || app_limited {
             return;
         }
@@ -121,19 +121,19 @@ impl Bbr1 {
         self.full_pipe.reached = self.full_pipe.rounds >= FULL_ROUNDS;
     }
 
-    fn check_drain(&mut self, delivery: &Delivery) {
+    fn check_drain(&mut self, ack: &AckEvent) {
         let target = self.inflight(self.bandwidth.max(), 1.0);
         if self.mode == Mode::Startup && self.full_pipe.reached {
             self.mode = Mode::Drain;
             let window = self.slow_start.window();
             self.slow_start.set(window, target);
         }
-        if self.mode == Mode::Drain && self.in_net(delivery.in_flight, delivery) <= target {
-            self.begin_cycle(delivery.now);
+        if self.mode == Mode::Drain && self.in_net(ack.in_flight, ack) <= target {
+            self.begin_cycle(ack.now);
         }
     }
 
-    fn check_probe_rtt(&mut self, delivery: &Delivery, expired: bool) {
+    fn check_probe_rtt(&mut self, ack: &AckEvent, expired: bool) {
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.save_window();
@@ -141,19 +141,19 @@ impl Bbr1 {
         }
         if self.mode == Mode::ProbeRtt {
             if self.probe_rtt.done_at.is_none() {
-                if delivery.in_flight <= MIN_WINDOW * self.smss {
-                    let done_at = Some(delivery.now + PROBE_RTT);
+                if ack.in_flight <= MIN_WINDOW * self.smss {
+                    let done_at = Some(ack.now + PROBE_RTT);
                     self.probe_rtt = ProbeRtt { done_at, round_done: false };
-                    self.rounds.began = delivery.delivered;
+                    self.rounds.began = ack.delivered;
                 }
             } else {
                 self.probe_rtt.round_done |= self.rounds.start;
                 if self.probe_rtt.round_done {
-                    self.end_probe_rtt(delivery.now);
+                    self.end_probe_rtt(ack.now);
                 }
             }
         }
-        if delivery.newly > Bytes::ZERO {
+        if ack.newly > Bytes::ZERO {
             self.idle_restart = false;
         }
     }

@@ -1,7 +1,7 @@
 //! Against the constants and comments of `tcp_bbr.c`.
 
 use super::super::tests::flow::{Flow, PathConfig};
-use super::super::tests::{SMSS, delivery, millis, near, slow_start};
+use super::super::tests::{SMSS, ack_event, millis, near, slow_start};
 use super::modes::Mode;
 use super::*;
 use crate::tcp::congestion::Growth;
@@ -121,7 +121,7 @@ fn the_round_trip_is_measured_anew_with_four_segments_in_flight() {
     assert!(flow.run_until(|flow| flow.congestion.mode == Mode::ProbeRtt));
     let after = flow.now.saturating_since(stamp);
     assert!(after > millis(10_000) && after < millis(10_500), "{after:?}");
-    assert!(flow.congestion.limits_itself());
+    assert!(flow.app_limited);
     let before = flow.congestion.repair.saved;
     let bandwidth = flow.congestion.bandwidth.max();
     assert!(flow.run_until(|flow| flow.in_flight() <= 4 * SMSS));
@@ -261,7 +261,7 @@ fn bursts_of_acknowledgments_widen_the_window_by_what_they_hold() {
     for burst in 0..4u64 {
         for _ in 0..40 {
             let now = Instant::from_millis(1040 + 40 * burst);
-            aggregation.update(&delivery(now), &rounds, 1e6, Bytes::new(1_000_000));
+            aggregation.update(&ack_event(now), &rounds, 1e6, Bytes::new(1_000_000));
         }
     }
     assert!(aggregation.allowance(1e6) >= Bytes::new(39_000), "{}", aggregation.allowance(1e6));
@@ -271,7 +271,7 @@ fn bursts_of_acknowledgments_widen_the_window_by_what_they_hold() {
     rounds.start = true;
     for round in 0..10u64 {
         let now = Instant::from_millis(2000 + 500 * round);
-        aggregation.update(&delivery(now), &rounds, 1e6, Bytes::new(1_000_000));
+        aggregation.update(&ack_event(now), &rounds, 1e6, Bytes::new(1_000_000));
     }
     assert!(aggregation.allowance(1e6) <= SMSS);
 }

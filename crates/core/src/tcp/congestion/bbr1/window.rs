@@ -2,7 +2,7 @@
 
 use super::{Bbr1, MIN_WINDOW, Mode};
 use crate::tcp::congestion::slow_start::LARGEST_WINDOW;
-use crate::tcp::congestion::{Congestion, Delivery};
+use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -72,17 +72,17 @@ impl Bbr1 {
     }
 
     /// `bbr_set_cwnd`.
-    pub(super) fn set_window(&mut self, delivery: &Delivery) {
+    pub(super) fn set_window(&mut self, ack: &AckEvent) {
         let mut window = self.window();
-        let acked = delivery.newly;
-        if acked > Bytes::ZERO {
-            window = self.repaired_window(delivery);
-            let grown = if std::mem::take(&mut self.repair.undone) { Bytes::ZERO } else { acked };
+        let newly = ack.newly;
+        if newly > Bytes::ZERO {
+            window = self.repaired_window(ack);
+            let grown = if std::mem::take(&mut self.repair.undone) { Bytes::ZERO } else { newly };
             if !self.repair.conserve {
                 let target = self.target();
                 if self.full_pipe.reached {
                     window = (window + grown).min(target);
-                } else if window < target || delivery.delivered < INITIAL * self.smss {
+                } else if window < target || ack.delivered < INITIAL * self.smss {
                     window += grown;
                 }
                 window = window.max(MIN_WINDOW * self.smss);
@@ -105,21 +105,23 @@ impl Bbr1 {
 
     /// `bbr_set_cwnd_to_recover_or_restore`: less by what is lost; packet conservation in the first
     /// round of a recovery; the former window behind a repair.
-    fn repaired_window(&mut self, delivery: &Delivery) -> Bytes {
-        let state = match delivery {
-            Delivery { after_timeout: true, .. } => CaState::Loss,
-            Delivery { in_recovery: true, .. } => CaState::Recovery,
-            _ => CaState::Open,
+    fn repaired_window(&mut self, ack: &AckEvent) -> Bytes {
+        let state = if ack.after_timeout {
+            CaState::Loss
+        } else if ack.in_recovery() {
+            CaState::Recovery
+        } else {
+            CaState::Open
         };
         let before = std::mem::replace(&mut self.repair.state, state);
-        let mut window = self.window().saturating_sub(delivery.lost).max(self.smss);
+        let mut window = self.window().saturating_sub(ack.lost).max(self.smss);
         // No more than before the repair: what an undone reduction has retransmitted is in flight
         // twice.
         let max = self.repair.saved.max(self.window());
-        let kept = (delivery.in_flight + delivery.newly).min(max);
+        let kept = (ack.in_flight + ack.newly).min(max);
         if state == CaState::Recovery && before != CaState::Recovery {
             self.repair.conserve = true;
-            self.rounds.began = delivery.delivered;
+            self.rounds.began = ack.delivered;
             window = kept;
         } else if state == CaState::Open && before != CaState::Open {
             self.repair.conserve = false;

@@ -2,7 +2,8 @@
 //! delay, losses, and a receiver that acknowledges each segment by name. What is overtaken is lost at once;
 //! a packet that leaves later stands for it, and a recovery ends when all of these have arrived.
 
-use super::{AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, PacingBasis, SMSS};
+use super::{AckEvent, Congestion, CongestionEvent, Departed, LinkReport, Lost, PacingBasis};
+use super::{RecoveryPhase, SMSS};
 use crate::tcp::congestion::filter::draw;
 use crate::tcp::delivery_rate::{DeliveryRate, Departure, Newest};
 use crate::time::{Duration, Instant};
@@ -59,6 +60,9 @@ pub(crate) struct Flow<C> {
     pub(crate) longest: f64,
     pub(crate) delivered: Bytes,
     pub(crate) lost: Bytes,
+    /// What the control has reported, and whether it limits itself.
+    pub(crate) report: LinkReport,
+    pub(crate) app_limited: bool,
     rate: DeliveryRate,
     under_way: VecDeque<InFlight>,
     sent: u64,
@@ -89,6 +93,8 @@ impl<C: Congestion> Flow<C> {
             longest: 0.0,
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
+            report: LinkReport::default(),
+            app_limited: false,
             rate: DeliveryRate::default(),
             under_way: VecDeque::new(),
             sent: 0,
@@ -262,37 +268,35 @@ impl<C: Congestion> Flow<C> {
             self.after_timeout = false;
             self.congestion.on_recovered(self.in_flight(), SMSS);
         }
-        self.congestion.on_delivery(&Delivery {
+        let in_recovery = self.recover.is_some() && !self.after_timeout;
+        let phase = match self.recover {
+            None => RecoveryPhase::Open,
+            Some(_) if in_recovery => RecoveryPhase::Recovery,
+            Some(_) => RecoveryPhase::Turning { in_recovery },
+        };
+        let response = self.congestion.on_ack(&AckEvent {
             now: self.now,
             smss: SMSS,
+            acked: SMSS,
             newly: SMSS,
             delivered: self.rate.delivered(),
             lost,
-            in_flight: self.in_flight(),
             in_flight_before,
-            next_send: self.next_send,
-            sample,
+            in_flight: self.in_flight(),
             rtt: Some(rtt),
             srtt: self.srtt,
             min_rtt: self.min_rtt,
+            sample,
+            round: 0,
+            next_send: self.next_send,
+            window_limited: in_flight_before + SMSS > self.congestion.window(),
             selective: true,
-            in_recovery: self.recover.is_some() && !self.after_timeout,
+            phase,
             after_timeout: self.after_timeout,
         });
-        if self.recover.is_none() || self.congestion.grows_in_recovery() {
-            self.congestion.on_ack(&AckSample {
-                now: self.now,
-                bytes: SMSS,
-                smss: SMSS,
-                rtt: Some(rtt),
-                srtt: self.srtt,
-                min_rtt: self.min_rtt,
-                in_flight: in_flight_before,
-                round: 0,
-                window_limited: in_flight_before + SMSS > self.congestion.window(),
-            });
-        }
-        if self.congestion.limits_itself() {
+        self.report = self.report.and(response.report);
+        self.app_limited = response.app_limited;
+        if response.app_limited {
             self.rate.set_app_limited(self.in_flight());
         }
     }

@@ -48,7 +48,7 @@ fn no_acknowledgment_adds_more_than_a_segment() {
         CongestionAlgorithm::IncreaseByK { k: 64.0, above_rtt: None },
     ] {
         let mut path = Path::avoiding(control, 16, millis(500));
-        path.ack(2 * SMSS);
+        let _ = path.ack(2 * SMSS);
         assert_eq!(path.cwnd(), 17.0);
         path.round();
         assert_eq!(path.cwnd(), 34.0);
@@ -73,26 +73,17 @@ fn below_its_threshold_increase_by_k_is_the_standard_increase() {
 }
 
 #[test]
-fn how_often_the_bound_is_in_effect_is_counted() {
+fn whether_the_bound_is_in_effect_is_said() {
     // c·RTT² = 576 segments at 600 ms and c = 1600: until the window is that large, always.
     let count = |c: f64, segments: u64, rtt: u64| {
         let control = CongestionAlgorithm::ConstantRate { c };
         let mut path = Path::avoiding(control, segments, millis(rtt));
-        (0..10).for_each(|_| path.ack(SMSS));
-        let count = path.congestion.bound_count();
-        // A loss makes none of it undone.
-        path.lose();
-        assert_eq!(path.congestion.bound_count(), count);
-        (count.acks, count.bound)
+        let bound: Vec<bool> = (0..10).filter_map(|_| path.ack(SMSS).bound).collect();
+        (bound.len(), bound.into_iter().filter(|bound| *bound).count())
     };
     assert_eq!(count(1600.0, 20, 600), (10, 10));
     assert_eq!(count(1600.0, 600, 600), (10, 0));
     assert_eq!(count(4.0, 20, 600), (10, 0));
-    assert_eq!(
-        Path::avoiding(CongestionAlgorithm::Standard, 20, millis(600))
-            .congestion
-            .bound_count()
-            .acks,
-        0
-    );
+    let mut standard = Path::avoiding(CongestionAlgorithm::Standard, 20, millis(600));
+    assert_eq!(standard.ack(SMSS).bound, None);
 }

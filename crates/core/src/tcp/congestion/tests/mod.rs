@@ -14,6 +14,7 @@ mod vegas;
 mod westwood;
 
 use super::*;
+use crate::time::{Duration, Instant};
 
 pub(super) const SMSS: Bytes = Bytes::new(1000);
 
@@ -33,23 +34,26 @@ pub(super) fn slow_start(segments: u64, growth: Growth) -> SlowStartConfig {
     }
 }
 
-/// An acknowledgment of a segment that says nothing else.
-pub(super) fn delivery(now: Instant) -> Delivery {
-    Delivery {
+/// A selective acknowledgment of a segment that says nothing else.
+pub(super) fn ack_event(now: Instant) -> AckEvent {
+    AckEvent {
         now,
         smss: SMSS,
+        acked: Bytes::ZERO,
         newly: SMSS,
         delivered: Bytes::ZERO,
         lost: Bytes::ZERO,
-        in_flight: Bytes::ZERO,
         in_flight_before: SMSS,
-        next_send: now,
-        sample: None,
+        in_flight: Bytes::ZERO,
         rtt: None,
         srtt: None,
         min_rtt: None,
+        sample: None,
+        round: 0,
+        next_send: now,
+        window_limited: true,
         selective: true,
-        in_recovery: false,
+        phase: RecoveryPhase::Open,
         after_timeout: false,
     }
 }
@@ -80,19 +84,20 @@ impl Path {
         Path::new(control, config, rtt)
     }
 
-    pub(super) fn ack(&mut self, bytes: Bytes) {
+    pub(super) fn ack(&mut self, bytes: Bytes) -> Response {
         self.min_rtt = self.min_rtt.min(self.rtt);
-        self.congestion.on_ack(&AckSample {
-            now: self.now,
-            bytes,
-            smss: SMSS,
+        let window = self.congestion.window();
+        self.congestion.on_ack(&AckEvent {
+            acked: bytes,
+            newly: bytes,
+            in_flight_before: window,
+            in_flight: window.saturating_sub(bytes),
             rtt: Some(self.rtt),
             srtt: Some(self.rtt),
             min_rtt: Some(self.min_rtt),
-            in_flight: self.congestion.window(),
             round: self.round,
-            window_limited: true,
-        });
+            ..ack_event(self.now)
+        })
     }
 
     /// One round trip with an acknowledgment for each segment of the window.
@@ -102,7 +107,7 @@ impl Path {
         let gap = self.rtt / u32::try_from(segments).unwrap();
         for _ in 0..segments {
             self.now += gap;
-            self.ack(SMSS);
+            let _ = self.ack(SMSS);
         }
     }
 

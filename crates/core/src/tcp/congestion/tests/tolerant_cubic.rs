@@ -101,18 +101,21 @@ fn what_left_at_once_shows_how_fast_a_large_initial_window_may_grow() {
 #[test]
 fn a_spread_window_can_be_ended() {
     let mut flow = begins_with(50, geostationary(100));
-    assert!(flow.congestion.is_spreading());
-    flow.congestion.end_spread();
-    assert!(!flow.congestion.is_spreading());
-    assert_eq!((flow.congestion.window(), flow.congestion.take_spread()), (10 * SMSS, Bytes::ZERO));
+    assert!(flow.congestion.slow_start().is_spreading());
+    flow.congestion.slow_start_mut().end_spread();
+    assert!(!flow.congestion.slow_start().is_spreading());
+    assert_eq!(
+        (flow.congestion.window(), flow.congestion.slow_start_mut().take_spread()),
+        (10 * SMSS, Bytes::ZERO)
+    );
     let mut flow = begins_with(50, geostationary(100));
     flow.run_until(|flow| flow.delivered > Bytes::ZERO);
-    let spread = flow.congestion.take_spread();
+    let spread = flow.congestion.slow_start_mut().take_spread();
     assert!(spread <= 40 * SMSS, "{spread}");
-    assert_eq!(flow.congestion.take_spread(), Bytes::ZERO, "it is told once");
-    flow.congestion.end_spread();
+    assert_eq!(flow.congestion.slow_start_mut().take_spread(), Bytes::ZERO, "it is told once");
+    flow.congestion.slow_start_mut().end_spread();
     assert!(flow.congestion.window() >= 50 * SMSS, "it is over");
-    assert!(!begins_with(10, geostationary(100)).congestion.is_spreading());
+    assert!(!begins_with(10, geostationary(100)).congestion.slow_start().is_spreading());
 }
 
 #[test]

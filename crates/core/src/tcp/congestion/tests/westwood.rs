@@ -41,22 +41,12 @@ fn a_timeout_keeps_the_threshold_and_forgets_the_min_round_trip() {
 fn samples_span_a_round_trip_and_fifty_milliseconds_at_least_and_are_filtered_twice() {
     let mut westwood = Westwood::new(slow_start(10, Growth::Doubling), SMSS);
     let deliver = |westwood: &mut Westwood, at: u64, newly: u64| {
-        westwood.on_delivery(&Delivery {
-            now: Instant::from_millis(at),
-            smss: SMSS,
+        let _ = westwood.on_ack(&AckEvent {
             newly: Bytes::new(newly),
-            delivered: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            in_flight: 10 * SMSS,
-            in_flight_before: 10 * SMSS,
-            next_send: Instant::ZERO,
-            sample: None,
             rtt: Some(millis(10)),
             srtt: Some(millis(10)),
             min_rtt: Some(millis(10)),
-            selective: true,
-            in_recovery: false,
-            after_timeout: false,
+            ..ack_event(Instant::from_millis(at))
         });
     };
     let event = CongestionEvent {
@@ -65,14 +55,14 @@ fn samples_span_a_round_trip_and_fifty_milliseconds_at_least_and_are_filtered_tw
         in_flight: Bytes::ZERO,
         smss: SMSS,
     };
-    deliver(&mut westwood, 0, 60_000);
-    deliver(&mut westwood, 40, 0);
+    deliver(&mut westwood, 0, 59_999);
+    deliver(&mut westwood, 40, 1);
     assert_eq!(westwood.decrease(&event, false), 2 * SMSS, "no sample yet");
     // 60 KB in 60 ms, and 10 ms of that.
     deliver(&mut westwood, 60, 120_000);
     assert_eq!(westwood.decrease(&event, false), Bytes::new(10_000));
     // Twice as much: an eighth of an eighth of the difference.
-    deliver(&mut westwood, 120, 0);
+    deliver(&mut westwood, 120, 1);
     assert_eq!(westwood.decrease(&event, false), Bytes::new(10_000 + 10_000 / 64));
 }
 

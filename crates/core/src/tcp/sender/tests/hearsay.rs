@@ -2,24 +2,24 @@
 
 use super::*;
 use crate::tcp::congestion::{
-    AckSample, Congestion, CongestionEvent, Delivery, Departed, Lost, SlowStart,
+    AckEvent, Congestion, CongestionEvent, Departed, Lost, Response, SlowStart,
 };
 use crate::units::Bytes;
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Clone, Copy)]
 enum Heard {
-    Delivery(Delivery),
+    Ack(AckEvent),
     Departed(Departed),
     Lost(Lost),
     Timeout(CongestionEvent),
 }
 
-/// A policy that writes down what it hears, and limits itself if told to.
+/// A policy that writes down what it hears, and limits itself if it is to.
 #[derive(Debug, Serialize, Deserialize)]
 struct Listener {
     slow_start: SlowStart,
-    limits_itself: bool,
+    app_limited: bool,
     #[serde(skip)]
     heard: Arc<Mutex<Vec<Heard>>>,
 }
@@ -39,10 +39,9 @@ impl Congestion for Listener {
         &mut self.slow_start
     }
 
-    fn on_ack(&mut self, _acked: &AckSample) {}
-
-    fn on_delivery(&mut self, delivery: &Delivery) {
-        self.note(Heard::Delivery(*delivery));
+    fn on_ack(&mut self, ack: &AckEvent) -> Response {
+        self.note(Heard::Ack(*ack));
+        Response { app_limited: self.app_limited, ..Response::default() }
     }
 
     fn on_sent(&mut self, departed: &Departed) {
@@ -60,14 +59,10 @@ impl Congestion for Listener {
     fn on_timeout(&mut self, event: &CongestionEvent, _again: bool) {
         self.note(Heard::Timeout(*event));
     }
-
-    fn limits_itself(&self) -> bool {
-        self.limits_itself
-    }
 }
 
 /// A sender that has sent all of `segments`, and what its policy hears from now on.
-fn listening(segments: u64, limits_itself: bool) -> (Sender, Arc<Mutex<Vec<Heard>>>) {
+fn listening(segments: u64, app_limited: bool) -> (Sender, Arc<Mutex<Vec<Heard>>>) {
     let mut sender = sender(config(RecoveryAlgorithm::Sack, 100), segments);
     let slow_start = SlowStart::new(
         crate::tcp::congestion::SlowStartConfig {
@@ -82,7 +77,7 @@ fn listening(segments: u64, limits_itself: bool) -> (Sender, Arc<Mutex<Vec<Heard
         SMSS,
     );
     let heard = Arc::<Mutex<Vec<Heard>>>::default();
-    sender.cwnd.replace(Box::new(Listener { slow_start, limits_itself, heard: heard.clone() }));
+    sender.cwnd.replace(Box::new(Listener { slow_start, app_limited, heard: heard.clone() }));
     drain(&mut sender, at(100));
     (sender, heard)
 }
@@ -110,16 +105,16 @@ fn each_lost_segment_with_what_was_in_flight_when_it_left() {
             (SMSS, Bytes::new((number * SMSS).count()), Bytes::new((number * SMSS).count()))
         );
     }
-    let Some(Heard::Delivery(delivery)) = heard.last() else { panic!("{heard:?}") };
+    let Some(Heard::Ack(ack)) = heard.last() else { panic!("{heard:?}") };
     assert_eq!(
-        (delivery.newly, delivery.lost),
+        (ack.newly, ack.lost),
         (Bytes::new((4 * SMSS).count()), Bytes::new((2 * SMSS).count()))
     );
     assert_eq!(
-        (delivery.in_flight_before, delivery.in_flight),
+        (ack.in_flight_before, ack.in_flight),
         (Bytes::new((10 * SMSS).count()), Bytes::new((4 * SMSS).count()))
     );
-    assert!(delivery.in_recovery && !delivery.after_timeout);
+    assert!(ack.in_recovery() && !ack.after_timeout);
 }
 
 #[test]
@@ -137,8 +132,8 @@ fn a_timeout_and_until_when_it_lasts() {
     for (ack, after_timeout) in [(2, true), (4, false)] {
         acknowledge(&mut sender, timer + Duration::from_millis(ack), ack, &[]);
         let told = take(&heard);
-        let Some(Heard::Delivery(delivery)) = told.last() else { panic!("{told:?}") };
-        assert_eq!(delivery.after_timeout, after_timeout);
+        let Some(Heard::Ack(ack)) = told.last() else { panic!("{told:?}") };
+        assert_eq!(ack.after_timeout, after_timeout);
     }
 }
 
@@ -164,14 +159,14 @@ fn whether_the_application_held_the_sender_back() {
 
 #[test]
 fn a_policy_that_limits_itself_does_not_measure_the_path() {
-    for limits_itself in [false, true] {
-        let (mut sender, heard) = listening(100, limits_itself);
+    for app_limited in [false, true] {
+        let (mut sender, heard) = listening(100, app_limited);
         acknowledge(&mut sender, at(200), 2, &[]);
         sender.extend(Offset::FIRST + 102 * SMSS);
         take(&heard);
         drain(&mut sender, at(201));
         let Heard::Departed(first) = take(&heard)[0] else { panic!("a departure") };
-        assert_eq!(first.app_limited, limits_itself);
+        assert_eq!(first.app_limited, app_limited);
     }
 }
 

@@ -1,0 +1,154 @@
+//! What a sender reports to a congestion control, and what the control answers.
+//!
+//! Bytes and times, no sequence numbers. [`Congestion`](super::Congestion) says which comes when.
+
+use super::LinkReport;
+use crate::tcp::delivery_rate::{LossSample, RateSample};
+use crate::time::{Duration, Instant};
+use crate::units::Bytes;
+
+/// Where loss recovery stands once it has judged an acknowledgment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoveryPhase {
+    /// No episode of fast recovery is under way.
+    Open,
+    /// An episode goes on.
+    Recovery,
+    /// An episode goes on in which all losses are known to be corruption: no sign of congestion.
+    Corruption,
+    /// The acknowledgment has begun or ended an episode, or shown another sign of congestion. The window is
+    /// what that has made of it, and does not grow at once.
+    Turning {
+        /// Whether an episode is under way from now on.
+        in_recovery: bool,
+    },
+}
+
+/// An acknowledgment that acknowledges, reports or shows something new.
+#[derive(Debug, Clone, Copy)]
+pub struct AckEvent {
+    /// When it came.
+    pub now: Instant,
+    /// Sender maximum segment size.
+    pub smss: Bytes,
+    /// Bytes newly acknowledged: cumulatively outside fast recovery. In an episode, those newly reported, as what is
+    /// acknowledged then was often reported before.
+    pub acked: Bytes,
+    /// Bytes newly reported, cumulatively or selectively.
+    pub newly: Bytes,
+    /// All bytes reported so far.
+    pub delivered: Bytes,
+    /// Bytes marked lost since the last event.
+    pub lost: Bytes,
+    /// Bytes in flight before it.
+    pub in_flight_before: Bytes,
+    /// Bytes in flight after it.
+    pub in_flight: Bytes,
+    /// The round-trip time that it measured, if it did.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// The minimum round-trip time seen.
+    pub min_rtt: Option<Duration>,
+    /// The delivery rate, if it reports anything.
+    pub sample: Option<RateSample>,
+    /// Round trips so far: it grows by one when the data that was sent right behind the last growth has been
+    /// acknowledged.
+    pub round: u64,
+    /// The moment from which pacing lets the next segment leave; the past if it may now.
+    pub next_send: Instant,
+    /// Whether the window, not the application or the peer, limited what was in flight.
+    pub window_limited: bool,
+    /// The peer reports what arrives out of order (SACK).
+    pub selective: bool,
+    /// Where loss recovery stands.
+    pub phase: RecoveryPhase,
+    /// What was outstanding when the retransmission timer last expired is not all acknowledged.
+    pub after_timeout: bool,
+}
+
+impl AckEvent {
+    /// Whether it says anything of the path. An acknowledgment of what was reported before does not.
+    pub fn reports(&self) -> bool {
+        self.newly + self.lost > Bytes::ZERO
+    }
+
+    /// Whether the window may grow by it, as far as loss recovery is concerned.
+    pub fn may_grow(&self) -> bool {
+        self.phase != RecoveryPhase::Recovery && self.may_grow_in_recovery()
+    }
+
+    /// The same for a control to which a loss need not mean congestion.
+    pub fn may_grow_in_recovery(&self) -> bool {
+        let turning = matches!(self.phase, RecoveryPhase::Turning { .. });
+        self.acked > Bytes::ZERO && !turning
+    }
+
+    /// Whether an episode of fast recovery is under way.
+    pub fn in_recovery(&self) -> bool {
+        match self.phase {
+            RecoveryPhase::Open => false,
+            RecoveryPhase::Recovery | RecoveryPhase::Corruption => true,
+            RecoveryPhase::Turning { in_recovery } => in_recovery,
+        }
+    }
+}
+
+/// What a congestion control makes of an acknowledgment, besides the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Response {
+    /// It has reduced the window by itself because of losses: the sender counts that.
+    pub reduced: bool,
+    /// It keeps the flow below what the path takes: what is delivered next says nothing about the path, as if the
+    /// application had no more to send.
+    pub app_limited: bool,
+    /// In congestion avoidance with at most one segment an acknowledgment: whether that has held the increase.
+    pub bound: Option<bool>,
+    /// What those that share the link are to know of it; empty if this control keeps no account.
+    pub report: LinkReport,
+}
+
+/// A segment that has just left.
+#[derive(Debug, Clone, Copy)]
+pub struct Departed {
+    /// When.
+    pub now: Instant,
+    /// Its bytes.
+    pub bytes: Bytes,
+    /// Bytes in flight before it left.
+    pub in_flight: Bytes,
+    /// The sender had run out of data, and what it had sent by then has not all been delivered.
+    pub app_limited: bool,
+}
+
+/// A segment that is newly marked lost.
+#[derive(Debug, Clone, Copy)]
+pub struct Lost {
+    /// When it is.
+    pub now: Instant,
+    /// All bytes reported by now.
+    pub delivered: Bytes,
+    /// What happened since it left.
+    pub sample: LossSample,
+}
+
+/// A congestion signal.
+#[derive(Debug, Clone, Copy)]
+pub struct CongestionEvent {
+    /// When it was noticed.
+    pub now: Instant,
+    /// RFC 5681's FlightSize, without what limited transmit added.
+    pub flight_size: Bytes,
+    /// Bytes in flight, without what is marked lost.
+    pub in_flight: Bytes,
+    /// Sender maximum segment size.
+    pub smss: Bytes,
+}
+
+impl CongestionEvent {
+    /// RFC 5681, equation 4: the threshold after a loss, for all that halve.
+    pub fn half(&self) -> Bytes {
+        (self.flight_size / 2).max(2 * self.smss)
+    }
+}
