@@ -205,7 +205,7 @@ impl Tcb {
         self.note_timestamp(now, tcp, start, ack);
         let sack = self.sack_of(tcp);
         let silent = self.stands_in && self.sender.unanswered() >= 2;
-        let outcome = self.sender.on_ack(
+        let acked = self.sender.on_ack(
             now,
             &Ack {
                 segment: start,
@@ -216,7 +216,7 @@ impl Tcb {
                 occupies: occupied > Bytes::ZERO,
             },
         );
-        if outcome.acked > Bytes::ZERO {
+        if acked > Bytes::ZERO {
             self.own_syn = None;
             self.note_progress();
         } else if silent
@@ -234,7 +234,7 @@ impl Tcb {
         if let Some(ecn) = &mut self.ecn {
             let snd_una = self.sender.snd_una();
             if ecn.on_segment(tcp, len > 0, marked, snd_una) {
-                self.sender.on_ecn_echo(now, outcome.acked);
+                self.sender.on_ecn_echo(now, acked);
             }
         }
         self.note_reduction();
@@ -243,7 +243,7 @@ impl Tcb {
             Admission::Accept => self.take_text(now, start, tcp, len),
             Admission::Refuse => Arrival::default(),
         };
-        Arrival { fate: Fate::Consumed, acked: outcome.acked, bypass, ..arrival }
+        Arrival { fate: Fate::Consumed, acked, bypass, ..arrival }
     }
 
     /// The payload of `len` bytes from `start`, and the FIN behind it.

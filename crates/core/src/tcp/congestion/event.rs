@@ -96,7 +96,6 @@ impl AckEvent {
 
 /// What a congestion control makes of an acknowledgment, besides the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[must_use]
 pub struct Response {
     /// It has reduced the window by itself because of losses: the sender counts that.
     pub reduced: bool,

@@ -75,14 +75,14 @@ impl Recovery for Fack {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
-        if facts.acked > Bytes::ZERO {
+        if facts.delivered.acked > Bytes::ZERO {
             self.dup_acks = 0;
             if self.recovery_point.is_some_and(|point| una >= point) {
                 self.recovery_point = None;
                 self.excess = Bytes::ZERO;
                 verdict.episode = Episode::Exit;
             }
-        } else if facts.sacked > Bytes::ZERO {
+        } else if facts.delivered.sacked > Bytes::ZERO {
             self.dup_acks += 1;
         }
         let fack = Self::snd_fack(ledger);

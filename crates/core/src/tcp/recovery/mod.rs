@@ -26,8 +26,7 @@ pub use sack_reno::SackReno;
 pub use tahoe::Tahoe;
 
 use super::cause::Cause;
-use super::delivery_rate::RateSample;
-use super::ledger::{Arrived, Ledger};
+use super::ledger::{Delivered, Ledger};
 use crate::snapshot::Snapshot;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -56,12 +55,8 @@ pub struct Timing {
 pub struct AckSummary {
     /// When it came.
     pub now: Instant,
-    /// Bytes newly acknowledged cumulatively.
-    pub acked: Bytes,
-    /// Bytes newly sacked.
-    pub sacked: Bytes,
-    /// The segments behind these bytes.
-    pub arrived: Arrived,
+    /// What it has changed in the ledger.
+    pub delivered: Delivered,
     /// A duplicate acknowledgment as RFC 5681 defines it.
     pub duplicate: bool,
     /// It says what the last one said, whether or not anything was outstanding.
@@ -70,10 +65,6 @@ pub struct AckSummary {
     pub dsack: Option<Range<Offset>>,
     /// It echoes the timestamp of the last segment that it newly acknowledges.
     pub echoes_last: bool,
-    /// The round-trip time that it measured, if it did.
-    pub rtt: Option<Duration>,
-    /// The delivery rate, if it reports anything new.
-    pub sample: Option<RateSample>,
     /// The path's times, this measurement included.
     pub timing: Timing,
     /// Sender maximum segment size, in bytes.

@@ -155,10 +155,10 @@ impl Default for NewReno {
 impl Recovery for NewReno {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let recover_reached = self.recover.is_none_or(|recover| ledger.snd_una() >= recover);
-        if facts.acked > Bytes::ZERO {
+        if facts.delivered.acked > Bytes::ZERO {
             self.dup_acks = 0;
             let echoes_last = facts.echoes_last;
-            self.last_advance = Some(Advance { bytes: facts.acked, echoes_last });
+            self.last_advance = Some(Advance { bytes: facts.delivered.acked, echoes_last });
             if !self.in_recovery {
                 self.left_network = Bytes::ZERO;
                 return Verdict::default();
@@ -176,8 +176,9 @@ impl Recovery for NewReno {
             // Step 3: partial acknowledgment. Deflate by what was acknowledged; if that is a
             // segment at least, add back SMSS.
             if self.variant.partial_window == PartialWindow::Deflated {
-                let back = if facts.acked >= facts.smss { facts.smss } else { Bytes::ZERO };
-                self.left_network = self.left_network.saturating_sub(facts.acked - back);
+                let back =
+                    if facts.delivered.acked >= facts.smss { facts.smss } else { Bytes::ZERO };
+                self.left_network = self.left_network.saturating_sub(facts.delivered.acked - back);
             }
             let first = !std::mem::replace(&mut self.partial, true);
             return Verdict {

@@ -100,7 +100,7 @@ impl Rack {
     /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering. False if the
     /// acknowledgment speaks of nothing but a retransmission that cannot have arrived yet: RACK learns nothing by it.
     fn update(&mut self, facts: &AckSummary, ledger: &Ledger) -> bool {
-        let arrived = &facts.arrived;
+        let arrived = &facts.delivered.arrived;
         let again = arrived.again.filter(|sent| can_have_arrived(sent, facts));
         let has_learned = arrived.once.is_some() || arrived.again == again;
         if let Some(sent) = arrived.once.max(again) {
@@ -252,7 +252,7 @@ fn is_current(record: &Record, sent_at: Instant) -> bool {
 /// expire (as Linux's `tcp_clean_rtx_queue`).
 fn precedes_the_first(facts: &AckSummary, ledger: &Ledger) -> bool {
     let first = ledger.record_at(ledger.snd_una());
-    let newest = facts.arrived.once.filter(|_| facts.sacked > Bytes::ZERO);
+    let newest = facts.delivered.arrived.once.filter(|_| facts.delivered.sacked > Bytes::ZERO);
     newest.zip(first).is_some_and(|((sent_at, _), first)| sent_at < first.sent_at)
 }
 
@@ -276,7 +276,7 @@ impl Recovery for Rack {
         self.probes.note_ack(facts, ledger, has_learned);
         if !self.may_probe(ledger) {
             self.probes.disarm();
-        } else if facts.acked + facts.sacked > Bytes::ZERO {
+        } else if facts.delivered.acked + facts.delivered.sacked > Bytes::ZERO {
             self.probes.schedule(facts.now, &facts.timing, ledger, facts.smss);
         }
         let mut verdict = self.verdict(facts.now, lost, episode, ledger);

@@ -23,7 +23,7 @@ pub struct Reno {
 
 impl Recovery for Reno {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
-        if facts.acked > Bytes::ZERO {
+        if facts.delivered.acked > Bytes::ZERO {
             let was_in_recovery = std::mem::take(self).in_recovery;
             // Step 5: deflate the window to ssthresh.
             let episode = if was_in_recovery { Episode::Deflate } else { Episode::Unchanged };

@@ -61,7 +61,7 @@ impl Recovery for Sack {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
-        if facts.acked > Bytes::ZERO {
+        if facts.delivered.acked > Bytes::ZERO {
             self.dup_acks = 0;
             if self.recovery_point.is_some_and(|point| una >= point) {
                 self.recovery_point = None;
@@ -70,7 +70,7 @@ impl Recovery for Sack {
                     FullWindow::Ssthresh => Episode::Deflate,
                 };
             }
-        } else if facts.sacked > Bytes::ZERO {
+        } else if facts.delivered.sacked > Bytes::ZERO {
             self.dup_acks += 1;
         }
         self.highest_sacked = ledger.sacked().iter().next_back().map_or(una, |last| last.end);

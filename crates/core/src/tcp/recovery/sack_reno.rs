@@ -28,14 +28,14 @@ impl Recovery for SackReno {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
         let mut verdict = Verdict::default();
         let una = ledger.snd_una();
-        if facts.acked > Bytes::ZERO {
+        if facts.delivered.acked > Bytes::ZERO {
             self.dup_acks = 0;
             if std::mem::take(&mut self.in_recovery) {
                 verdict.episode = Episode::Deflate;
             }
             return verdict;
         }
-        if facts.sacked == Bytes::ZERO {
+        if facts.delivered.sacked == Bytes::ZERO {
             return verdict;
         }
         self.dup_acks += 1;

@@ -25,7 +25,7 @@ pub struct Tahoe {
 
 impl Recovery for Tahoe {
     fn on_ack(&mut self, facts: &AckSummary, ledger: &Ledger) -> Verdict {
-        if facts.acked > Bytes::ZERO {
+        if facts.delivered.acked > Bytes::ZERO {
             (self.dup_acks, self.left_network) = (0, Bytes::ZERO);
         }
         if !facts.duplicate {

@@ -1,11 +1,10 @@
 //! Taking an acknowledgment: the flight notes it, recovery judges it, congestion control hears of it,
 //! and what recovery decides is done.
 
-use super::cwnd::{News, Sign};
 use super::gate::{Forced, Waits};
-use super::reduction::{Reduction, Step};
+use super::reduction::Reduction;
 use super::timers::Running;
-use super::{Ack, AckOutcome, Sender};
+use super::{Ack, Sender};
 use crate::tcp::cause::Cause;
 use crate::tcp::congestion::{AckEvent, CongestionEvent, RecoveryPhase};
 use crate::tcp::recovery::{AckSummary, Episode, Verdict};
@@ -29,19 +28,19 @@ impl Ack<'_> {
 }
 
 impl Sender {
-    /// Takes an acknowledgment.
-    pub fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> AckOutcome {
+    /// Takes an acknowledgment. The bytes that it newly acknowledges, which may be released.
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> Bytes {
         let outstanding = self.flight.outstanding();
         // An old one is no answer: its sender cannot use what it is sent (RFC 1122, 4.2.3.5, counts
         // retransmissions of one segment).
         if ack.ack < outstanding.start {
-            return AckOutcome::default();
+            return Bytes::ZERO;
         }
         self.timers.heard();
         let window_changed = self.window.update(ack, &outstanding);
         if ack.occupies && outstanding.is_empty() && ack.sack.is_empty() {
             // Data from a peer that has acknowledged all: half of a one-way transfer's segments.
-            return AckOutcome::default();
+            return Bytes::ZERO;
         }
         let in_flight = self.in_flight();
         let limited = self.gate.waits() == Waits::CongestionWindow
@@ -63,16 +62,12 @@ impl Sender {
         let dsack = ack.duplicate_report().filter(|twice| !self.has_copied(twice));
         let facts = AckSummary {
             now,
-            acked: delivered.acked,
-            sacked: delivered.sacked,
-            arrived: delivered.arrived,
+            delivered,
             duplicate: repeated && !outstanding.is_empty(),
             repeated,
             dsack,
             echoes_last: ack.echoed.is_some()
                 && ack.echoed == delivered.last_sent.map(timestamps::tick),
-            rtt: delivered.rtt,
-            sample: delivered.sample,
             timing: self.timers.timing(),
             smss,
         };
@@ -88,21 +83,20 @@ impl Sender {
             self.timers.acknowledged(now, delivered.rtt.is_some(), next);
         }
         self.check();
-        AckOutcome { acked: delivered.acked, rtt: delivered.rtt }
+        delivered.acked
     }
 
     /// Lets recovery judge an acknowledgment, and congestion control hear of it. True if the
     /// retransmission timer is to run on.
     fn judge(&mut self, facts: &AckSummary, in_flight: Bytes, limited: bool) -> bool {
         let was_in_recovery = self.flight.in_recovery();
-        let flight_size = self.flight.size() + facts.acked;
+        let flight_size = self.flight.size() + facts.delivered.acked;
         let verdict = self.flight.judge(facts);
         let unchanged = verdict.episode == Episode::Unchanged;
         let loss = !verdict.lost.is_empty();
         let keep_timer = verdict.keep_timer;
         self.apply(facts.now, verdict, flight_size, was_in_recovery);
-        let (acked, duplicate) = (facts.acked, facts.duplicate);
-        self.cwnd.step(Step { acked, duplicate, loss }, &self.flight, &self.config);
+        self.cwnd.step(Some(facts), loss, &self.flight, &self.config);
         let phase = match (unchanged, was_in_recovery) {
             (false, _) => RecoveryPhase::Turning { in_recovery: self.flight.in_recovery() },
             (true, false) => RecoveryPhase::Open,
@@ -122,24 +116,24 @@ impl Sender {
         window_limited: bool,
         phase: RecoveryPhase,
     ) {
-        let News { delivered: newly, lost } = self.cwnd.take_news(self.flight.ledger());
-        if newly + lost + facts.acked == Bytes::ZERO {
+        let (newly, lost) = self.cwnd.take_news(self.flight.ledger());
+        if newly + lost + facts.delivered.acked == Bytes::ZERO {
             return;
         }
         let repairs = matches!(phase, RecoveryPhase::Recovery | RecoveryPhase::Corruption);
         let event = AckEvent {
             now: facts.now,
             smss: facts.smss,
-            acked: if repairs { newly } else { facts.acked },
+            acked: if repairs { newly } else { facts.delivered.acked },
             newly,
             delivered: self.flight.ledger().delivered(),
             lost,
             in_flight_before,
             in_flight: self.in_flight(),
-            rtt: facts.rtt,
+            rtt: facts.delivered.rtt,
             srtt: self.timers.rtt().congestion_srtt(),
             min_rtt: facts.timing.min_rtt,
-            sample: facts.sample,
+            sample: facts.delivered.sample,
             round: self.flight.round(),
             next_send: self.gate.next_send(),
             window_limited,
@@ -203,9 +197,8 @@ impl Sender {
         }
         if heard != Episode::Unchanged {
             let event = self.congestion_event(now, flight_size);
-            let sign = Sign { event, flight: &self.flight, config: &self.config };
             let before = self.cwnd();
-            self.cwnd.on_episode(heard, sign);
+            self.cwnd.on_episode(heard, &event, &self.flight, &self.config);
             if !matches!(heard, Episode::Exit | Episode::Deflate) {
                 self.tally.window(before, self.cwnd());
             }

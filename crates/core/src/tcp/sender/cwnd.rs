@@ -3,7 +3,7 @@
 //! sequence numbers: this is where the two meet.
 
 use super::flight::Flight;
-use super::reduction::{RateReduction, Reduction, Standing, Step};
+use super::reduction::{RateReduction, Reduction, Step};
 use super::snapshot::no_congestion;
 use super::undo::{Needless, Undo};
 use super::{Ack, SenderConfig};
@@ -15,7 +15,7 @@ use crate::tcp::congestion::{
 use crate::tcp::ledger::Ledger;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::prr::Prr;
-use crate::tcp::recovery::Episode;
+use crate::tcp::recovery::{AckSummary, Episode};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset, Rate};
 use serde::{Deserialize, Serialize};
@@ -47,23 +47,6 @@ pub(super) struct CongestionWindow {
     /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
     reduced: bool,
     last_sent: Option<Instant>,
-}
-
-/// What the ledger has learnt since congestion control last heard of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct News {
-    /// Bytes delivered.
-    pub(super) delivered: Bytes,
-    /// Bytes marked lost.
-    pub(super) lost: Bytes,
-}
-
-/// What recovery or a timer has found.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sign<'a> {
-    pub(super) event: CongestionEvent,
-    pub(super) flight: &'a Flight,
-    pub(super) config: &'a SenderConfig,
 }
 
 impl CongestionWindow {
@@ -214,8 +197,13 @@ impl CongestionWindow {
     }
 
     /// Recovery has judged an acknowledgment, or a timer of its own.
-    pub(super) fn on_episode(&mut self, episode: Episode, sign: Sign<'_>) {
-        let Sign { event, flight, config } = sign;
+    pub(super) fn on_episode(
+        &mut self,
+        episode: Episode,
+        event: &CongestionEvent,
+        flight: &Flight,
+        config: &SenderConfig,
+    ) {
         let smss = config.smss;
         self.reduced |= matches!(
             episode,
@@ -224,23 +212,23 @@ impl CongestionWindow {
         match episode {
             Episode::Enter => {
                 self.watch(flight.snd_nxt(), false, config);
-                self.congestion.on_loss(&event);
+                self.congestion.on_loss(event);
                 self.begin_reduction(flight.ledger(), config.reduction);
             }
             Episode::Restart => {
                 self.rate_reduction.end();
                 self.watch(flight.snd_nxt(), true, config);
                 self.timeout_until = Some(flight.snd_nxt());
-                self.congestion.on_timeout(&event, false);
+                self.congestion.on_timeout(event, false);
             }
             Episode::Repaired => {
                 self.undo.end();
-                self.congestion.on_loss(&event);
+                self.congestion.on_loss(event);
                 self.congestion.on_recovered(flight.size(), smss);
             }
             // A proportional reduction answers by itself, as less is in flight.
             Episode::LostAgain if self.rate_reduction.is_proportional() => {}
-            Episode::LostAgain => self.congestion.on_loss(&event),
+            Episode::LostAgain => self.congestion.on_loss(event),
             Episode::Exit => {
                 // RFC 9937, 6.2: the window ends at ssthresh, as what is in flight does.
                 let proportional = self.rate_reduction.end();
@@ -302,25 +290,33 @@ impl CongestionWindow {
         mem::take(&mut self.reduced)
     }
 
-    /// Takes an acknowledgment, or a timer's verdict, after recovery has judged it. Congestion
-    /// control has yet to hear of what it delivers.
-    pub(super) fn step(&mut self, step: Step, flight: &Flight, config: &SenderConfig) {
-        let standing = Standing {
+    /// Takes an acknowledgment (none: recovery's timer), after recovery has judged it, and whether that has shown a
+    /// `loss`. Congestion control has yet to hear of what it delivers.
+    pub(super) fn step(
+        &mut self,
+        ack: Option<&AckSummary>,
+        loss: bool,
+        flight: &Flight,
+        config: &SenderConfig,
+    ) {
+        self.rate_reduction.step(&Step {
+            acked: ack.map_or(Bytes::ZERO, |ack| ack.delivered.acked),
+            duplicate: ack.is_some_and(|ack| ack.duplicate),
+            loss,
             delivered: flight.ledger().delivered() - self.told.0,
             selective: config.recovery.needs_sack(),
             in_flight: flight.in_flight(),
             outstanding: flight.ledger().flight_size(),
             ssthresh: self.congestion.ssthresh(),
             smss: config.smss,
-        };
-        self.rate_reduction.step(step, &standing);
+        });
     }
 
-    /// What congestion control has not heard of: it counts as told.
-    pub(super) fn take_news(&mut self, ledger: &Ledger) -> News {
+    /// Bytes delivered and marked lost of which congestion control has not heard: they count as told.
+    pub(super) fn take_news(&mut self, ledger: &Ledger) -> (Bytes, Bytes) {
         let (delivered, lost) = (ledger.delivered(), ledger.lost_bytes());
         let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
-        News { delivered: delivered - delivered_before, lost: lost - lost_before }
+        (delivered - delivered_before, lost - lost_before)
     }
 
     /// Whether what was outstanding when the retransmission timer last expired is not all

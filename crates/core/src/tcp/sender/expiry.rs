@@ -2,7 +2,6 @@
 
 use super::Sender;
 use super::gate::Forced;
-use super::reduction::Step;
 use crate::tcp::cause::Cause;
 use crate::time::{Instant, earliest};
 
@@ -25,7 +24,7 @@ impl Sender {
             let loss = !verdict.lost.is_empty();
             self.apply(now, verdict, self.flight.size(), recovering);
             if loss {
-                self.cwnd.step(Step { loss, ..Step::default() }, &self.flight, &self.config);
+                self.cwnd.step(None, loss, &self.flight, &self.config);
             }
         }
         // After recovery's own timer: a probe sets this one anew (RFC 8985, 7.3).

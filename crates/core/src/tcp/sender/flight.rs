@@ -195,8 +195,9 @@ impl Flight {
     /// marked by [`Flight::mark_lost`].
     pub(super) fn judge(&mut self, facts: &AckSummary) -> Verdict {
         if let Duplicates::Wait(reported, timeout_point) = &mut self.duplicates {
-            let waits = facts.acked == Bytes::ZERO && self.ledger.snd_una() >= *timeout_point;
-            *reported = if waits { *reported + facts.sacked } else { Bytes::ZERO };
+            let waits =
+                facts.delivered.acked == Bytes::ZERO && self.ledger.snd_una() >= *timeout_point;
+            *reported = if waits { *reported + facts.delivered.sacked } else { Bytes::ZERO };
         }
         let verdict = self.recovery.on_ack(facts, &self.ledger);
         if self.recovery.in_recovery() {

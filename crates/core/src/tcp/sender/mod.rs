@@ -75,15 +75,6 @@ pub struct Ack<'a> {
     pub occupies: bool,
 }
 
-/// What an acknowledgment changed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AckOutcome {
-    /// Bytes newly acknowledged; they may be released.
-    pub acked: Bytes,
-    /// A round-trip time was measured.
-    pub rtt: Option<Duration>,
-}
-
 /// The sending half of a connection or of a gateway's leg.
 ///
 /// It is made of parts, each of which keeps an invariant of its own and changes no other. What

@@ -47,8 +47,8 @@ pub(super) struct RateReduction {
     in_advance: Bytes,
 }
 
-/// What of an acknowledgment, or of a timer, matters here.
-#[derive(Debug, Clone, Copy, Default)]
+/// What of an acknowledgment, or of a timer, matters here, and how things stand after it.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     /// Bytes newly acknowledged cumulatively.
     pub(super) acked: Bytes,
@@ -56,11 +56,6 @@ pub(super) struct Step {
     pub(super) duplicate: bool,
     /// It showed a loss.
     pub(super) loss: bool,
-}
-
-/// How things stand after it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Standing {
     /// Bytes newly delivered as the ledger counts them.
     pub(super) delivered: Bytes,
     /// The peer tells what arrives out of order (SACK).
@@ -99,9 +94,9 @@ impl RateReduction {
     }
 
     /// Takes an acknowledgment, or a timer's verdict, after recovery has judged it.
-    pub(super) fn step(&mut self, step: Step, standing: &Standing) {
-        let delivered = self.newly_delivered(step, standing);
-        let Standing { in_flight, ssthresh, smss, .. } = *standing;
+    pub(super) fn step(&mut self, step: &Step) {
+        let delivered = self.newly_delivered(step);
+        let Step { in_flight, ssthresh, smss, .. } = *step;
         let safe = step.acked > Bytes::ZERO && !step.loss;
         if let Some(prr) = &mut self.prr {
             prr.on_ack(Progress { delivered, in_flight, ssthresh, safe, smss });
@@ -116,13 +111,13 @@ impl RateReduction {
     }
 
     /// RFC 9937, DeliveredData.
-    fn newly_delivered(&mut self, step: Step, standing: &Standing) -> Bytes {
-        let Standing { delivered, smss, .. } = *standing;
-        if standing.selective {
+    fn newly_delivered(&mut self, step: &Step) -> Bytes {
+        let Step { delivered, smss, .. } = *step;
+        if step.selective {
             return delivered;
         }
         if self.prr.is_some_and(|prr| !prr.is_bounded()) {
-            return self.as_linux(step, standing);
+            return self.as_linux(step);
         }
         // Without SACK a duplicate stands for one segment, which the next acknowledgment of new
         // data then counts no second time.
@@ -142,8 +137,8 @@ impl RateReduction {
     }
 
     /// What Linux counts as delivered without SACK: see [`Reduction::PrrAsLinux`].
-    fn as_linux(&mut self, step: Step, standing: &Standing) -> Bytes {
-        let Standing { delivered, outstanding, smss, .. } = *standing;
+    fn as_linux(&mut self, step: &Step) -> Bytes {
+        let Step { delivered, outstanding, smss, .. } = *step;
         if step.duplicate {
             // One segment at least is missing.
             let before = self.in_advance;
@@ -163,17 +158,17 @@ mod tests {
 
     /// One segment is one byte here, and of ten in flight half may stay.
     fn acknowledge(rate_reduction: &mut RateReduction, acked: u64) {
-        let selective = false;
-        let standing = Standing {
+        rate_reduction.step(&Step {
+            acked: Bytes::new(acked),
+            duplicate: acked == 0,
+            loss: false,
             delivered: Bytes::new(acked),
-            selective,
+            selective: false,
             in_flight: Bytes::new(10),
             outstanding: Bytes::new(20),
             ssthresh: Bytes::new(5),
             smss: Bytes::ONE,
-        };
-        rate_reduction
-            .step(Step { acked: Bytes::new(acked), duplicate: acked == 0, loss: false }, &standing);
+        });
     }
 
     #[test]
@@ -226,8 +221,10 @@ mod tests {
         let mut rate_reduction = RateReduction::default();
         rate_reduction.begin(Some(Prr::new(Bytes::new(4)).unbounded()));
         let deliver = |reduction: &mut RateReduction, acked: u64| {
-            let step = Step { acked: Bytes::new(acked), duplicate: acked == 0, ..Step::default() };
-            let standing = Standing {
+            let step = Step {
+                acked: Bytes::new(acked),
+                duplicate: acked == 0,
+                loss: false,
                 delivered: Bytes::new(acked),
                 selective: false,
                 in_flight: Bytes::new(3),
@@ -235,7 +232,7 @@ mod tests {
                 ssthresh: Bytes::new(5),
                 smss: Bytes::ONE,
             };
-            reduction.newly_delivered(step, &standing).count()
+            reduction.newly_delivered(&step).count()
         };
         // Four were outstanding at its beginning, and seven of eight may have arrived.
         let delivered: u64 = (0..100).map(|_| deliver(&mut rate_reduction, 0)).sum();

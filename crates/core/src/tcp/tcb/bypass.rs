@@ -149,7 +149,7 @@ impl Tcb {
         let window = Bytes::new(u64::from(tcp.window) << self.handshake.snd_shift);
         let (echoed, occupies) = (None, len > 0 || tcp.has(Flags::FIN));
         let acknowledgment = Ack { segment: start, ack, window, sack: &sack, echoed, occupies };
-        let acked = self.sender.on_ack(now, &acknowledgment).acked;
+        let acked = self.sender.on_ack(now, &acknowledgment);
         if acked > Bytes::ZERO {
             self.note_progress();
         } else if ack == self.sender.snd_una()

@@ -48,7 +48,7 @@ fn no_acknowledgment_adds_more_than_a_segment() {
         CongestionAlgorithm::IncreaseByK { k: 64.0, above_rtt: None },
     ] {
         let mut path = Path::avoiding(control, 16, millis(500));
-        let _ = path.ack(2 * SMSS);
+        path.ack(2 * SMSS);
         assert_eq!(path.cwnd(), 17.0);
         path.round();
         assert_eq!(path.cwnd(), 34.0);

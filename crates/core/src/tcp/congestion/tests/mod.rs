@@ -107,7 +107,7 @@ impl Path {
         let gap = self.rtt / u32::try_from(segments).unwrap();
         for _ in 0..segments {
             self.now += gap;
-            let _ = self.ack(SMSS);
+            self.ack(SMSS);
         }
     }
 

@@ -100,7 +100,7 @@ fn paced_slow_start_probes_at_the_rate_of_the_acknowledgments() {
     for segments in 1..=4 {
         let now = Instant::from_millis(1000 + segments);
         let ack = AckEvent { delivered: segments * SMSS, srtt: Some(path.rtt), ..ack_event(now) };
-        let _ = path.congestion.on_ack(&ack);
+        path.congestion.on_ack(&ack);
     }
     let rate = Rate::from_bits_per_sec(SMSS.count() * 8 * 1030);
     let limited = PacingBasis::WindowUpTo { gain: 1.25, rate };

@@ -41,7 +41,7 @@ fn a_timeout_keeps_the_threshold_and_forgets_the_min_round_trip() {
 fn samples_span_a_round_trip_and_fifty_milliseconds_at_least_and_are_filtered_twice() {
     let mut westwood = Westwood::new(slow_start(10, Growth::Doubling), SMSS);
     let deliver = |westwood: &mut Westwood, at: u64, newly: u64| {
-        let _ = westwood.on_ack(&AckEvent {
+        westwood.on_ack(&AckEvent {
             newly: Bytes::new(newly),
             rtt: Some(millis(10)),
             srtt: Some(millis(10)),

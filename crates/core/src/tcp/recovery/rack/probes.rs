@@ -172,11 +172,11 @@ impl Probes {
     /// answered segment each, while the rest is never found lost: the retransmission timer finds it.
     pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger, has_learned: bool) {
         self.asked = false;
-        self.unmeasured &= facts.rtt.is_none();
-        if facts.acked + facts.sacked > Bytes::ZERO && has_learned {
+        self.unmeasured &= facts.delivered.rtt.is_none();
+        if facts.delivered.acked + facts.delivered.sacked > Bytes::ZERO && has_learned {
             self.expired = 0;
         }
-        if facts.acked > Bytes::ZERO {
+        if facts.delivered.acked > Bytes::ZERO {
             self.rto_from = (ledger.flight_size() > Bytes::ZERO).then_some(facts.now);
         }
     }

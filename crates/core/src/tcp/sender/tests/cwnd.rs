@@ -3,7 +3,6 @@
 use super::*;
 use crate::tcp::congestion::CongestionEvent;
 use crate::tcp::recovery::{Episode, SentFacts};
-use crate::tcp::sender::cwnd::{News, Sign};
 use crate::units::Bytes;
 
 fn proportional() -> SenderConfig {
@@ -26,13 +25,13 @@ fn full() -> (CongestionWindow, Flight) {
 fn meet(cwnd: &mut CongestionWindow, flight: &Flight, episode: Episode) {
     let (now, in_flight) = (Instant::from_millis(200), flight.in_flight());
     let event = CongestionEvent { now, flight_size: flight.size(), in_flight, smss: SMSS };
-    cwnd.on_episode(episode, Sign { event, flight, config: &proportional() });
+    cwnd.on_episode(episode, &event, flight, &proportional());
 }
 
 #[test]
 fn each_byte_is_news_once() {
     let (mut cwnd, mut flight) = full();
-    assert_eq!(cwnd.take_news(flight.ledger()), News::default());
+    assert_eq!(cwnd.take_news(flight.ledger()), (Bytes::ZERO, Bytes::ZERO));
     let sack = [Offset::span(201, 501)];
     let ack = Ack {
         segment: Offset::FIRST,
@@ -44,9 +43,8 @@ fn each_byte_is_news_once() {
     };
     flight.acknowledge(Instant::from_millis(200), &ack, true, SMSS);
     flight.mark_lost(Instant::from_millis(200), Offset::span(101, 201), |_| {});
-    let news = News { delivered: 4 * SMSS, lost: SMSS };
-    assert_eq!(cwnd.take_news(flight.ledger()), news);
-    assert_eq!(cwnd.take_news(flight.ledger()), News::default());
+    assert_eq!(cwnd.take_news(flight.ledger()), (4 * SMSS, SMSS));
+    assert_eq!(cwnd.take_news(flight.ledger()), (Bytes::ZERO, Bytes::ZERO));
 }
 
 #[test]
