@@ -140,7 +140,7 @@ impl Run {
         }
         for side in 0..2 {
             self.tcbs[side].on_timer(self.now);
-            while let Some(out) = self.tcbs[side].poll_transmit(self.now) {
+            while let Ok(out) = self.tcbs[side].poll_transmit(self.now) {
                 self.send(setup, side, out);
             }
         }

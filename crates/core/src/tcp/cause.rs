@@ -3,7 +3,7 @@
 //! Each segment has exactly one cause, which its sender knows when it decides to send it. It costs a byte
 //! and no question: what a recorder writes down is what has happened, not what can be inferred from it.
 
-use crate::tcp::sender::Waits;
+use crate::tcp::limiter::Limiter;
 use crate::wire::{Flags, TcpHeader};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -120,16 +120,16 @@ impl Cause {
     }
 
     /// Why new data leaves that `limiter` has kept back until now.
-    pub(super) fn end_of(limiter: Waits) -> Cause {
+    pub(super) fn end_of(limiter: Limiter) -> Cause {
         match limiter {
-            Waits::Application | Waits::Asked => Cause::Written,
-            Waits::Short => Cause::Coalesced,
-            Waits::PeerWindow => Cause::WindowOpened,
+            Limiter::Handshake | Limiter::Application | Limiter::Closed => Cause::Written,
+            Limiter::Nagle => Cause::Coalesced,
+            Limiter::PeerWindow => Cause::WindowOpened,
             // Recovery waits for acknowledgments, too.
-            Waits::CongestionWindow | Waits::Recovery => Cause::AckClock,
-            Waits::Pacer => Cause::Paced,
-            Waits::Link => Cause::LinkTurn,
-            Waits::Mark => Cause::MarkOver,
+            Limiter::Cwnd | Limiter::Recovery => Cause::AckClock,
+            Limiter::Pacer => Cause::Paced,
+            Limiter::LinkTurn => Cause::LinkTurn,
+            Limiter::Mark => Cause::MarkOver,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Why a sender is silent.
 //!
-//! Once it has sent all that it may, exactly one thing keeps the next segment back: its limiter. Its time can be
-//! divided by that, as RFC 4898 does by three of them (`tcpEStatsPerfSndLimTimeRwin` and its like).
+//! Once it has sent all that it may, exactly one thing keeps the next segment back: its limiter. A poll that sends
+//! nothing returns it. Its time can be divided by that, as RFC 4898 does by three of them
+//! (`tcpEStatsPerfSndLimTimeRwin` and its like).
 
-use crate::tcp::sender::Waits;
 use strum::VariantArray;
 
 /// What keeps a sender's next segment back.
@@ -52,21 +52,6 @@ impl Limiter {
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// What stopped the last transmission; None if something may be sent when it is asked for.
-    pub(super) fn of(waits: Waits) -> Option<Limiter> {
-        Some(match waits {
-            Waits::Application => Limiter::Application,
-            Waits::Short => Limiter::Nagle,
-            Waits::PeerWindow => Limiter::PeerWindow,
-            Waits::CongestionWindow => Limiter::Cwnd,
-            Waits::Recovery => Limiter::Recovery,
-            Waits::Pacer => Limiter::Pacer,
-            Waits::Link => Limiter::LinkTurn,
-            Waits::Mark => Limiter::Mark,
-            Waits::Asked => return None,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -79,11 +64,5 @@ mod tests {
         let names: BTreeSet<_> = Limiter::ALL.iter().map(|limiter| limiter.name()).collect();
         assert_eq!(names.len(), Limiter::ALL.len());
         assert_eq!(Limiter::LinkTurn.to_string(), "link-turn");
-    }
-
-    #[test]
-    fn whatever_stops_a_sender_is_one() {
-        let of: BTreeSet<_> = Waits::VARIANTS.iter().filter_map(|it| Limiter::of(*it)).collect();
-        assert_eq!(of.len(), Waits::VARIANTS.len() - 1, "all but `Asked`");
     }
 }

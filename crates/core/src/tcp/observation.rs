@@ -60,7 +60,7 @@ pub struct Signs {
 /// A synchronised connection's state at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// What keeps the next segment back; None before all that may be sent has been.
+    /// What keeps the next segment back; None if one leaves as soon as it is asked for.
     pub limiter: Option<Limiter>,
     /// What the sender takes the network for.
     pub phase: Phase,

@@ -185,39 +185,41 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// The next segment to be sent now: the leg, and the segment with the offsets of its data. Data
     /// waits on legs whose links are `busy`. Leg `first` is asked before the other.
+    ///
+    /// # Errors
+    /// What keeps data back on each leg that may send.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
         busy: PerLeg<bool>,
         allowance: Allowance,
         first: Leg,
-    ) -> Option<(Leg, IpHeader, Outgoing)> {
+    ) -> Result<(Leg, IpHeader, Outgoing), PerLeg<Option<Limiter>>> {
         if let Some((leg, (ip, tcp))) = self.control.pop_front() {
-            return Some((leg, ip, Outgoing::control(tcp)));
+            return Ok((leg, ip, Outgoing::control(tcp)));
         }
         if let Some(blind) = self.blind_segment(now) {
-            return Some(blind);
+            return Ok(blind);
         }
+        let mut limiters = PerLeg::new(None, None);
         for leg in [first, first.other()] {
             if !self.may_send(leg) {
                 continue;
             }
             let speaker = self.splice.leg_mut(leg);
             speaker.tcb.sender.set_link_busy(busy[leg]);
-            if let Some(out) = speaker.tcb.poll_transmit(now) {
-                let (ip, out) = speaker.outgoing(out);
-                if !out.data.is_empty() {
-                    self.open_window_behind(now, leg, allowance);
+            match speaker.tcb.poll_transmit(now) {
+                Ok(out) => {
+                    let (ip, out) = speaker.outgoing(out);
+                    if !out.data.is_empty() {
+                        self.open_window_behind(now, leg, allowance);
+                    }
+                    return Ok((leg, ip, out));
                 }
-                return Some((leg, ip, out));
+                Err(limiter) => limiters[leg] = Some(limiter),
             }
         }
-        None
-    }
-
-    /// Whether only its busy link kept `leg` from sending data.
-    pub(crate) fn waits_for_link(&self, leg: Leg) -> bool {
-        self.may_send(leg) && self.splice.tcb(leg).sender.waits_for_link()
+        Err(limiters)
     }
 
     /// The moment until which `leg`'s own pacer keeps data back, if it is what does.
@@ -225,7 +227,7 @@ impl<B: Buffer> SplicedFlow<B> {
         self.splice.tcb(leg).sender.paced_until().filter(|_| self.may_send(leg))
     }
 
-    /// What keeps the next segment of `leg` back, after all that may leave has left.
+    /// What keeps the next segment of `leg` back; None if one leaves as soon as it is asked for.
     pub(crate) fn limiter(&self, leg: Leg) -> Option<Limiter> {
         if self.is_held_back(leg) {
             Some(Limiter::Handshake)

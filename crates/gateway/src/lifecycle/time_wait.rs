@@ -117,7 +117,7 @@ impl<B: Buffer> SplicedFlow<B> {
             tcb.reset(None)
         } else {
             tcb.receiver.ack_now(Cause::EndOfStream);
-            tcb.poll_transmit(now)?.tcp
+            tcb.poll_transmit(now).ok()?.tcp
         };
         let timestamps = tcb.handshake().timestamps.filter(|_| !reset);
         Some(Last {

@@ -46,6 +46,7 @@ use crate::{PerSide, Side};
 use access::add_sender_stats;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::tcp::cause::Cause;
+use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::{Identifications, IpHeader};
@@ -302,17 +303,19 @@ impl<B: Buffer> Gateway<B> {
             });
             let in_turn = |leg: &Leg| turn == Some(sides[*leg]);
             let first = Leg::BOTH.into_iter().find(in_turn).unwrap_or(Leg::Client);
-            let Some((leg, ip, out)) = flow.poll_transmit(now, busy, context.allowance, first)
-            else {
-                for leg in Leg::BOTH {
-                    let link = &mut context.links[sides[leg]];
-                    if flow.waits_for_link(leg) {
-                        link.wait(id, &mut context.turns[sides[leg]]);
-                    } else {
-                        link.expect(flow.paced_until(leg));
+            let (leg, ip, out) = match flow.poll_transmit(now, busy, context.allowance, first) {
+                Ok(sent) => sent,
+                Err(limiters) => {
+                    for leg in Leg::BOTH {
+                        let link = &mut context.links[sides[leg]];
+                        if limiters[leg] == Some(Limiter::LinkTurn) {
+                            link.wait(id, &mut context.turns[sides[leg]]);
+                        } else {
+                            link.expect(flow.paced_until(leg));
+                        }
                     }
+                    return None;
                 }
-                return None;
             };
             let smss = flow.splice().tcb(leg).sender.smss();
             let len = out.data.end - out.data.start;

@@ -149,7 +149,7 @@ impl<B: Buffer> Connection<B> {
         self.tcb().or(self.former.as_deref())
     }
 
-    /// What keeps the next segment back, after [`Connection::poll_transmit`] has given none; None before that.
+    /// What keeps the next segment back; None if one leaves as soon as it is asked for.
     pub fn limiter(&self) -> Option<Limiter> {
         match &self.phase {
             Phase::Opening(_) => Some(Limiter::Handshake),
@@ -360,7 +360,7 @@ impl<B: Buffer> Connection<B> {
         }
         match &mut self.phase {
             Phase::Opening(handshake) => handshake.poll_transmit(now, self.written, self.closing),
-            Phase::Synchronised(tcb) => tcb.poll_transmit(now),
+            Phase::Synchronised(tcb) => tcb.poll_transmit(now).ok(),
             Phase::Closed => None,
         }
     }

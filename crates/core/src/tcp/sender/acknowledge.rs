@@ -1,7 +1,7 @@
 //! Taking an acknowledgment: the flight notes it, recovery judges it, congestion control hears of it,
 //! and what recovery decides is done.
 
-use super::gate::{Forced, Waits};
+use super::gate::Forced;
 use super::reduction::Reduction;
 use super::timers::Running;
 use super::{Ack, Sender};
@@ -43,8 +43,8 @@ impl Sender {
             return Bytes::ZERO;
         }
         let in_flight = self.in_flight();
-        let limited = self.gate.waits() == Waits::CongestionWindow
-            || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
+        let limited =
+            self.cwnd.is_full() || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
         let smss = self.config.smss;
         // A recovery without SACK counts duplicates: with both, the pipe would shrink twice.
         let selective = self.config.recovery.needs_sack();

@@ -44,6 +44,8 @@ pub(super) struct CongestionWindow {
     report: LinkReport,
     /// SND.NXT when the retransmission timer last expired, until so much is acknowledged.
     timeout_until: Option<Offset>,
+    /// It was what kept the last segment back that was asked for (RFC 7661: a window is validated).
+    full: bool,
     /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
     reduced: bool,
     last_sent: Option<Instant>,
@@ -59,6 +61,7 @@ impl CongestionWindow {
             told: (Bytes::ZERO, Bytes::ZERO),
             report: LinkReport::default(),
             timeout_until: None,
+            full: false,
             reduced: false,
             last_sent: None,
         }
@@ -121,6 +124,16 @@ impl CongestionWindow {
     /// Whether a proportional reduction is under way.
     pub(super) fn reduces_proportionally(&self) -> bool {
         self.rate_reduction.is_proportional()
+    }
+
+    /// Whether it was what kept the last segment back that was asked for.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// A segment was asked for, and the window has kept it back or not.
+    pub(super) fn set_full(&mut self, full: bool) {
+        self.full = full;
     }
 
     /// How much more may be sent now, with `in_flight` bytes in flight.

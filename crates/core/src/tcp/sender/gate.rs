@@ -1,12 +1,12 @@
 //! What else than windows keeps a segment back, or lets it out whatever they say.
 
 use crate::tcp::cause::Cause;
+use crate::tcp::limiter::Limiter;
 use crate::tcp::pacing::Pacer;
 use crate::tcp::recovery::Probe;
 use crate::time::{Instant, earliest};
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
-use strum::VariantArray;
 
 /// Why a segment leaves whatever the congestion window says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,70 +19,22 @@ pub(super) enum Forced {
     Persist(Cause),
 }
 
-/// Why a sender sends nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
-pub enum Waits {
-    /// All that was written has been sent.
-    Application,
-    /// Nagle's rule, or silly window avoidance: a short segment waits for more.
-    Short,
-    /// The peer's window is full.
-    PeerWindow,
-    /// The congestion window is.
-    CongestionWindow,
-    /// Recovery sends nothing for now.
-    Recovery,
-    /// The next segment's time has not come.
-    Pacer,
-    /// It is another sender's turn on the link.
-    Link,
-    /// A mark came while the window was one segment (RFC 3168, 6.1.2).
-    Mark,
-    /// Nothing: something may be sent when it is asked for.
-    Asked,
-}
-
 /// Where each segment passes on its way out.
 ///
-/// Invariant: `limiter` is what stopped the last transmission that was stopped, and unless something has
-/// left since or may leave, what the last poll came to; while that is the pacer, its moment has a timer. At
-/// most one segment is forced at a time, the latest; it passes pacer, turn and mark.
+/// Invariant: a timer runs exactly while the last poll has left a segment to the pacer. At most one segment is forced
+/// at a time, the latest; it passes pacer, turn and mark.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Gate {
     forced: Option<Forced>,
     pacer: Pacer,
+    /// When the segment may leave that the pacer keeps back.
+    paced_until: Option<Instant>,
     /// No new packet before then: a mark came while the window was one segment.
     marked_until: Option<Instant>,
-    limits: Limits,
-}
-
-/// What keeps segments back, in one byte of a snapshot.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(into = "u8", from = "u8")]
-struct Limits {
-    /// What has last stopped a transmission.
-    limiter: Waits,
-    /// It does not any more: something has left since, or may leave.
-    open: bool,
+    /// Why the next new data leaves: what has last kept some back does so no more.
+    cause: Cause,
     /// Another sender is using the link that is shared with it.
     link_busy: bool,
-}
-
-impl From<Limits> for u8 {
-    fn from(limits: Limits) -> u8 {
-        limits.limiter as u8 | u8::from(limits.open) << 4 | u8::from(limits.link_busy) << 5
-    }
-}
-
-impl From<u8> for Limits {
-    fn from(byte: u8) -> Limits {
-        let limiter = Waits::VARIANTS.get(usize::from(byte & 15)).copied();
-        Limits {
-            limiter: limiter.unwrap_or(Waits::Application),
-            open: byte & 16 > 0,
-            link_busy: byte & 32 > 0,
-        }
-    }
 }
 
 impl Gate {
@@ -91,30 +43,42 @@ impl Gate {
         Gate {
             forced: None,
             pacer: Pacer::default(),
+            paced_until: None,
             marked_until: None,
-            limits: Limits { limiter: Waits::Application, open: false, link_busy: false },
+            cause: Cause::end_of(Limiter::Application),
+            link_busy: false,
         }
     }
 
-    /// What stopped the last transmission.
-    pub(super) fn waits(&self) -> Waits {
-        if self.limits.open { Waits::Asked } else { self.limits.limiter }
+    /// A poll has sent something.
+    pub(super) fn passed(&mut self) {
+        self.paced_until = None;
     }
 
-    /// A transmission was asked for, and stopped or not.
-    pub(super) fn answered(&mut self, waits: Waits) {
-        self.limits.open = waits == Waits::Asked;
-        match waits {
-            Waits::Asked => return,
-            Waits::Pacer => self.pacer.wait(self.pacer.next()),
-            _ => self.pacer.stop_waiting(),
+    /// A poll has sent nothing.
+    pub(super) fn stopped(&mut self, by: Limiter) {
+        self.cause = Cause::end_of(by);
+        self.paced_until = (by == Limiter::Pacer).then(|| self.pacer.next());
+        match self.paced_until {
+            Some(moment) => self.pacer.wait(moment),
+            None => self.pacer.stop_waiting(),
         }
-        self.limits.limiter = waits;
     }
 
-    /// Why new data leaves now: what kept it back does so no more.
+    /// Why new data leaves now.
     pub(super) fn cause(&self) -> Cause {
-        Cause::end_of(self.limits.limiter)
+        self.cause
+    }
+
+    /// What keeps back a segment that the windows allow, without a clock: what has a timer does so until that expires.
+    pub(super) fn limiter(&self) -> Option<Limiter> {
+        let waits = self.paced_until.map(|_| Limiter::Pacer);
+        waits.or(self.link_busy.then_some(Limiter::LinkTurn))
+    }
+
+    /// When the segment may leave that the pacer keeps back.
+    pub(super) fn paced_until(&self) -> Option<Instant> {
+        self.paced_until
     }
 
     /// The next segment leaves whatever the windows say.
@@ -142,7 +106,7 @@ impl Gate {
     }
 
     pub(super) fn set_link_busy(&mut self, busy: bool) {
-        self.limits.link_busy = busy;
+        self.link_busy = busy;
     }
 
     /// Nothing that is not forced leaves before `until`.
@@ -150,17 +114,23 @@ impl Gate {
         self.marked_until = Some(until);
     }
 
+    /// Whether a timer runs for a mark at a window of one segment.
+    pub(super) fn is_marked(&self) -> bool {
+        self.marked_until.is_some()
+    }
+
     /// Whether a mark at a window of one segment still keeps the next packet back.
-    pub(super) fn is_held(&self, now: Instant) -> bool {
-        self.marked_until.is_some_and(|until| now < until)
+    pub(super) fn is_held(&mut self, now: Instant) -> bool {
+        self.marked_until.take_if(|until| *until <= now);
+        self.marked_until.is_some()
     }
 
     /// Whether it is time for the next segment, and this sender's turn.
-    pub(super) fn turn(&self, now: Instant) -> Result<(), Waits> {
+    pub(super) fn turn(&self, now: Instant) -> Result<(), Limiter> {
         if now < self.pacer.next() {
-            return Err(Waits::Pacer);
+            return Err(Limiter::Pacer);
         }
-        if self.limits.link_busy { Err(Waits::Link) } else { Ok(()) }
+        if self.link_busy { Err(Limiter::LinkTurn) } else { Ok(()) }
     }
 
     /// The moment from which pacing lets the next segment leave.
@@ -175,16 +145,13 @@ impl Gate {
 
     /// When [`Gate::on_timer`] is to be called, if ever.
     pub(super) fn poll_timer(&self) -> Option<Instant> {
-        let paced = (self.waits() == Waits::Pacer).then(|| self.pacer.next());
-        earliest(paced, self.marked_until)
+        earliest(self.paced_until, self.marked_until)
     }
 
     /// Lets out what has waited until `now`.
     pub(super) fn on_timer(&mut self, now: Instant) {
         self.marked_until.take_if(|until| *until <= now);
-        if self.waits() == Waits::Pacer && self.pacer.next() <= now {
-            self.limits.open = true;
-        }
+        self.paced_until.take_if(|until| *until <= now);
     }
 }
 
@@ -202,28 +169,29 @@ mod tests {
         gate.sent(at(100), Bytes::new(8_000), Rate::from_bits_per_sec(8_000_000));
         assert_eq!(gate.next_send(), at(103), "it catches up 5 ms");
         gate.set_link_busy(true);
-        assert_eq!(gate.turn(at(102)), Err(Waits::Pacer));
+        assert_eq!(gate.turn(at(102)), Err(Limiter::Pacer));
         assert_eq!(gate.poll_timer(), None, "nobody has asked");
-        gate.answered(Waits::Pacer);
+        gate.stopped(Limiter::Pacer);
         gate.on_timer(at(102));
-        assert_eq!((gate.poll_timer(), gate.waits()), (Some(at(103)), Waits::Pacer));
+        assert_eq!((gate.poll_timer(), gate.limiter()), (Some(at(103)), Some(Limiter::Pacer)));
         gate.on_timer(at(103));
-        assert_eq!((gate.poll_timer(), gate.waits()), (None, Waits::Asked));
-        assert_eq!(gate.turn(at(103)), Err(Waits::Link));
+        assert_eq!((gate.poll_timer(), gate.limiter()), (None, Some(Limiter::LinkTurn)));
+        assert_eq!(gate.turn(at(103)), Err(Limiter::LinkTurn));
         gate.set_link_busy(false);
-        assert_eq!(gate.turn(at(103)), Ok(()));
+        assert_eq!((gate.turn(at(103)), gate.limiter()), (Ok(()), None));
     }
 
     #[test]
     fn a_mark_holds_until_its_timer() {
         let mut gate = Gate::new();
         gate.hold(at(10));
-        assert!(gate.is_held(at(9)) && !gate.is_held(at(10)));
-        assert_eq!(gate.poll_timer(), Some(at(10)));
+        assert!(gate.is_held(at(9)) && gate.is_marked());
         gate.on_timer(at(9));
         assert_eq!(gate.poll_timer(), Some(at(10)));
         gate.on_timer(at(10));
-        assert_eq!(gate.poll_timer(), None);
+        assert_eq!((gate.poll_timer(), gate.is_marked()), (None, false));
+        gate.hold(at(20));
+        assert!(!gate.is_held(at(20)) && !gate.is_marked(), "a poll may come before the timer");
     }
 
     #[test]

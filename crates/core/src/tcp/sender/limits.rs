@@ -1,18 +1,37 @@
 //! What of a sender's state an observer sees.
 
 use super::Sender;
+use super::spare_copies::SpareCopies;
 use crate::tcp::limiter::Limiter;
 use crate::tcp::observation::Phase;
 use crate::time::Instant;
 use crate::units::Bytes;
 
 impl Sender {
-    /// What keeps the next segment back, after [`Sender::poll_transmit`] has given none. None before that:
-    /// something has changed since, and nobody has asked.
+    /// What keeps the next segment back; None if one leaves as soon as it is asked for. Without a clock: what has a
+    /// timer keeps it back until that expires.
     pub fn limiter(&self) -> Option<Limiter> {
-        let limiter = Limiter::of(self.waits())?;
-        let over = self.stream.is_finished() && self.snd_nxt() >= self.stream.end();
-        Some(if limiter == Limiter::Application && over { Limiter::Closed } else { limiter })
+        if self.is_quiet() {
+            return Some(self.all_sent());
+        }
+        if self.gate.is_forced() {
+            return None;
+        }
+        if self.gate.is_marked() {
+            return Some(Limiter::Mark);
+        }
+        match self.choose() {
+            Err(Limiter::Cwnd) => Some(Limiter::Cwnd),
+            Err(limiter) if !self.has_spare_copy() => Some(limiter),
+            Ok(_) | Err(_) => self.gate.limiter(),
+        }
+    }
+
+    /// Whether a retransmission is to be sent once more.
+    fn has_spare_copy(&self) -> bool {
+        let next = |copies: &SpareCopies| copies.peek(self.flight.ledger());
+        let next = self.spare_copies.as_deref().and_then(next);
+        next.is_some_and(|range| range.end <= self.window.retransmission_limit())
     }
 
     /// What it takes the network for now.

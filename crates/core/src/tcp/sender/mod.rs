@@ -34,7 +34,6 @@ mod undo;
 
 pub use config::{InitialWindow, SenderConfig};
 pub use corruption::Copies;
-pub use gate::Waits;
 pub use reduction::Reduction;
 pub use sharing::PathState;
 pub use stats::SenderStats;
@@ -234,26 +233,15 @@ impl Sender {
         (self.tally.stats.recoveries, self.tally.stats.reductions)
     }
 
-    /// Several senders share a link and take turns on it: until told otherwise, what this one has
-    /// to send [waits](Sender::waits_for_link) if the link is `busy`. Probes and what the
-    /// retransmission timer sends do not.
+    /// Several senders share a link and take turns on it: until this is said again, what this one has
+    /// to send waits if the link is `busy`. Probes and what the retransmission timer sends do not.
     pub fn set_link_busy(&mut self, busy: bool) {
         self.gate.set_link_busy(busy);
     }
 
-    /// Whether only the [busy](Sender::set_link_busy) link kept the last transmission from leaving.
-    pub fn waits_for_link(&self) -> bool {
-        self.waits() == Waits::Link
-    }
-
-    /// The moment until which pacing keeps the next segment back, if it is what does.
+    /// The moment until which pacing keeps the next segment back, while a timer runs for it.
     pub fn paced_until(&self) -> Option<Instant> {
-        (self.waits() == Waits::Pacer).then(|| self.gate.next_send())
-    }
-
-    /// Why nothing was sent when [`Sender::poll_transmit`] was last asked.
-    pub fn waits(&self) -> Waits {
-        self.gate.waits()
+        self.gate.paced_until()
     }
 
     /// The stream has been written up to `end` (exclusive).

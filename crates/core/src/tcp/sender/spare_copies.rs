@@ -40,16 +40,18 @@ impl SpareCopies {
     /// What is to be copied next: the oldest retransmission that is still under way by what `ledger` knows.
     pub(super) fn next(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
         while let Some(range) = self.retransmitted.front() {
-            let range = range.start.max(ledger.snd_una())..range.end;
-            let under_way = ledger
-                .record_at(range.start)
-                .is_some_and(|record| record.retransmitted && !record.sacked);
-            if under_way && !range.is_empty() {
-                return Some(range);
+            let under_way = under_way(range, ledger);
+            if under_way.is_some() {
+                return under_way;
             }
             self.retransmitted.pop_front();
         }
         None
+    }
+
+    /// The same, and all is kept.
+    pub(super) fn peek(&self, ledger: &Ledger) -> Option<Range<Offset>> {
+        self.retransmitted.iter().find_map(|range| under_way(range, ledger))
     }
 
     /// The next one leaves now.
@@ -71,4 +73,11 @@ impl SpareCopies {
         }
         explained
     }
+}
+
+/// What of a retransmission is still under way.
+fn under_way(range: &Range<Offset>, ledger: &Ledger) -> Option<Range<Offset>> {
+    let range = range.start.max(ledger.snd_una())..range.end;
+    let record = ledger.record_at(range.start)?;
+    (record.retransmitted && !record.sacked && !range.is_empty()).then_some(range)
 }

@@ -2,9 +2,10 @@
 //! silly-window avoidance (RFC 9293, 3.8.6.2.1), Nagle's rule and pacing.
 
 use super::Sender;
-use super::gate::{Forced, Waits};
+use super::gate::Forced;
 use crate::tcp::cause::Cause;
 use crate::tcp::congestion::Departed;
+use crate::tcp::limiter::Limiter;
 use crate::tcp::recovery::{Next, Probe, SentFacts};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset, Rate};
@@ -37,7 +38,7 @@ impl Transmission {
 
 /// What the windows and recovery let a sender do next.
 #[derive(Debug)]
-enum Choice {
+pub(super) enum Choice {
     /// Retransmit this part.
     Old(Range<Offset>, Cause),
     /// Send this part for the first time (an empty one: the FIN alone).
@@ -49,21 +50,33 @@ impl Sender {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn poll_transmit(&mut self, now: Instant) -> Result<Transmission, Waits> {
+    pub fn poll_transmit(&mut self, now: Instant) -> Result<Transmission, Limiter> {
         let sent = self.next_transmission(now);
-        let waits = sent.as_ref().map_or_else(|waits| *waits, |_| Waits::Asked);
-        self.gate.answered(waits);
-        if waits == Waits::Application && self.in_flight() < self.cwnd() {
+        match &sent {
+            Ok(_) => self.gate.passed(),
+            Err(limiter) => self.gate.stopped(*limiter),
+        }
+        self.cwnd.set_full(matches!(sent, Err(Limiter::Cwnd)));
+        if matches!(sent, Err(Limiter::Application | Limiter::Closed))
+            && self.in_flight() < self.cwnd()
+        {
             self.flight.set_app_limited();
         }
         debug_assert!(sent.as_ref().map_or(true, Transmission::cause_fits), "{sent:?}");
+        // Recovery's probe that finds no segment leaves nothing to be seen.
+        debug_assert!(
+            matches!(sent, Ok(_) | Err(Limiter::Recovery))
+                || self.limiter() == sent.as_ref().err().copied(),
+            "{:?} is seen behind {sent:?}",
+            self.limiter()
+        );
         self.check();
         sent
     }
 
-    fn next_transmission(&mut self, now: Instant) -> Result<Transmission, Waits> {
+    fn next_transmission(&mut self, now: Instant) -> Result<Transmission, Limiter> {
         if self.is_quiet() {
-            return Err(Waits::Application);
+            return Err(self.all_sent());
         }
         match self.gate.take_forced() {
             Some(Forced::FirstLost(cause)) => {
@@ -72,29 +85,29 @@ impl Sender {
                 }
             }
             Some(Forced::Probe(probe)) => {
-                return self.recovery_probe(now, probe).ok_or(Waits::Recovery);
+                return self.recovery_probe(now, probe).ok_or(Limiter::Recovery);
             }
             Some(Forced::Persist(cause)) => return Ok(self.window_probe(now, cause)),
             None => {}
         }
         if self.gate.is_held(now) {
-            return Err(Waits::Mark);
+            return Err(Limiter::Mark);
         }
         let turn = self.gate.turn(now);
         if turn.is_ok() && self.config.restart_after_idle && self.flight.size() == Bytes::ZERO {
             self.cwnd.restart_if_idle(now, self.timers.rtt().rto());
         }
         let choice = self.choose();
-        if matches!(choice, Err(Waits::PeerWindow | Waits::Short)) {
+        if matches!(choice, Err(Limiter::PeerWindow | Limiter::Nagle)) {
             self.persist_if_stuck(now);
         }
         let choice = match choice {
             Ok(choice) => choice,
             // Nothing else is to be sent, or the peer would not take it.
-            Err(waits) if waits != Waits::CongestionWindow => {
-                return self.spare_copy(now, turn).unwrap_or(Err(waits));
+            Err(limiter) if limiter != Limiter::Cwnd => {
+                return self.spare_copy(now, turn).unwrap_or(Err(limiter));
             }
-            Err(waits) => return Err(waits),
+            Err(limiter) => return Err(limiter),
         };
         turn?;
         Ok(match choice {
@@ -139,16 +152,21 @@ impl Sender {
         if nxt >= edge + unit { edge.max(self.snd_una()) } else { nxt }
     }
 
+    /// Why there is nothing more to send.
+    pub(super) fn all_sent(&self) -> Limiter {
+        if self.stream.is_finished() { Limiter::Closed } else { Limiter::Application }
+    }
+
     /// Nothing waits to be sent and nothing is outstanding: the half of a connection that only
     /// receives is asked for segments as often as the other.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         !self.gate.is_forced()
             && self.flight.size() == Bytes::ZERO
             && self.snd_nxt() >= self.stream.end()
     }
 
     /// What the next segment would be, pacing left aside.
-    fn choose(&self) -> Result<Choice, Waits> {
+    pub(super) fn choose(&self) -> Result<Choice, Limiter> {
         let smss = self.config.smss;
         let in_flight = self.in_flight().saturating_sub(Bytes::from(self.syn_is_outstanding()));
         let room = self.cwnd.room(in_flight);
@@ -158,20 +176,20 @@ impl Sender {
             (Next::Again(range, cause), _) => {
                 let limit = self.window.retransmission_limit();
                 if range.start >= limit {
-                    return Err(Waits::PeerWindow);
+                    return Err(Limiter::PeerWindow);
                 }
                 (range.start..range.end.min(limit), Some(cause))
             }
             (Next::New, Ok(range)) => (range, None),
-            (Next::New | Next::Nothing, Err(waits)) => return Err(waits),
-            (Next::Nothing, Ok(_)) => return Err(Waits::Recovery),
+            (Next::New | Next::Nothing, Err(limiter)) => return Err(limiter),
+            (Next::Nothing, Ok(_)) => return Err(Limiter::Recovery),
         };
         // The window counts data; a SYN takes an offset before it, and leaves with its first segment.
         let first =
             if range.end > Offset::SYN { range.start.max(Offset::FIRST) } else { range.start };
         let len = range.end - first;
         if room < len.min(smss) && in_flight > Bytes::ZERO {
-            return Err(Waits::CongestionWindow);
+            return Err(Limiter::Cwnd);
         }
         let limit = whole_segments(room.min(self.burst_limit()), smss);
         let range = range.start..first + len.min(limit);
@@ -188,7 +206,7 @@ impl Sender {
 
     /// What may be sent for the first time, as far as the peer's window, silly-window avoidance
     /// and Nagle are concerned. The range may be empty: then only a FIN is to be sent.
-    fn new_data(&self) -> Result<Range<Offset>, Waits> {
+    fn new_data(&self) -> Result<Range<Offset>, Limiter> {
         let nxt = self.snd_nxt();
         let available = self.stream.written().saturating_sub(nxt);
         let usable = self.window.usable(nxt);
@@ -196,10 +214,10 @@ impl Sender {
         // A SYN, at offset 0, goes with the first segment.
         let syn = Bytes::from(nxt == Offset::SYN);
         if nxt >= self.stream.end() {
-            return Err(Waits::Application);
+            return Err(self.all_sent());
         }
         if usable == Bytes::ZERO {
-            return Err(Waits::PeerWindow);
+            return Err(Limiter::PeerWindow);
         }
         if available == Bytes::ZERO {
             // The FIN alone: it takes one offset of the window.
@@ -214,8 +232,8 @@ impl Sender {
         }
         let all_fits = sendable == available && self.may_send_short();
         let worth_it = all_fits || self.window.is_half_of_largest(sendable);
-        let waits = if sendable == available { Waits::Short } else { Waits::PeerWindow };
-        worth_it.then_some(nxt..nxt + sendable).ok_or(waits)
+        let limiter = if sendable == available { Limiter::Nagle } else { Limiter::PeerWindow };
+        worth_it.then_some(nxt..nxt + sendable).ok_or(limiter)
     }
 
     /// Nagle: a short segment waits while anything is outstanding, unless the stream is over.
@@ -282,15 +300,15 @@ impl Sender {
     fn spare_copy(
         &mut self,
         now: Instant,
-        turn: Result<(), Waits>,
-    ) -> Option<Result<Transmission, Waits>> {
+        turn: Result<(), Limiter>,
+    ) -> Option<Result<Transmission, Limiter>> {
         let copies = self.spare_copies.as_mut()?;
         let range = copies.next(self.flight.ledger())?;
         if range.end > self.window.retransmission_limit() {
             return None;
         }
-        if let Err(waits) = turn {
-            return Some(Err(waits));
+        if let Err(limiter) = turn {
+            return Some(Err(limiter));
         }
         copies.copied(range.clone());
         self.flight.repeated(range.clone());

@@ -2,32 +2,37 @@
 
 use super::{Outgoing, Tcb};
 use crate::tcp::ecn::{Ecn, EcnState};
+use crate::tcp::limiter::Limiter;
 use crate::tcp::sender::Transmission;
 use crate::time::Instant;
 use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, SackBlock, TcpHeader, Timestamps};
 
 impl Tcb {
-    /// The next segment to be sent now, if any.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+    /// The next segment to be sent now.
+    ///
+    /// # Errors
+    /// What keeps data back, if no acknowledgment is to be sent either.
+    pub fn poll_transmit(&mut self, now: Instant) -> Result<Outgoing, Limiter> {
         self.raise_if_due(now);
         let out = self.next_segment(now)?;
         self.note_sent(&out);
-        Some(out)
+        Ok(out)
     }
 
-    fn next_segment(&mut self, now: Instant) -> Option<Outgoing> {
+    fn next_segment(&mut self, now: Instant) -> Result<Outgoing, Limiter> {
         if let Some(rest) = self.behind_syn.take() {
-            return Some(self.data_segment(now, rest));
+            return Ok(self.data_segment(now, rest));
         }
         // SACK blocks would shorten a data segment, so they travel alone.
         if self.receiver.ack_due(now) && self.receiver.has_sack_blocks() {
-            return Some(self.acknowledgment(now));
+            return Ok(self.acknowledgment(now));
         }
-        if let Ok(sent) = self.sender.poll_transmit(now) {
-            return Some(self.data_segment(now, sent));
+        match self.sender.poll_transmit(now) {
+            Ok(sent) => Ok(self.data_segment(now, sent)),
+            Err(_) if self.receiver.ack_due(now) => Ok(self.acknowledgment(now)),
+            Err(limiter) => Err(limiter),
         }
-        self.receiver.ack_due(now).then(|| self.acknowledgment(now))
     }
 
     fn acknowledgment(&mut self, now: Instant) -> Outgoing {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tcp::cause::Cause;
+use crate::tcp::limiter::Limiter;
 use crate::units::Rate;
 
 /// All that leaves now: number of the segment, and its cause.
@@ -68,7 +69,7 @@ fn nagles_rule_is_a_cause() {
     let mut sender = sender(config(RecoveryAlgorithm::Sack, 10), 1);
     sender.extend(segment(0).end + Bytes::new(10));
     assert_eq!(caused(&mut sender, at(0)), each([0], Cause::Written));
-    assert_eq!(sender.waits(), Waits::Short);
+    assert_eq!(sender.limiter(), Some(Limiter::Nagle));
     acknowledge(&mut sender, at(100), 1, &[]);
     assert_eq!(caused(&mut sender, at(100)), each([1], Cause::Coalesced));
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tcp::cause::Cause;
+use crate::tcp::limiter::Limiter;
 use crate::units::Rate;
 
 fn copying(window: u32) -> SenderConfig {
@@ -23,7 +24,7 @@ fn a_retransmission_leaves_twice_where_nothing_else_is_to_be_sent() {
         std::iter::from_fn(|| sender.poll_transmit(at(100)).ok()).map(|sent| sent.cause).collect();
     let (first, again) = (Cause::FastRetransmit, Cause::SpareCopy);
     assert_eq!(causes, [first, Cause::Rack, again, again]);
-    assert_eq!(sender.poll_transmit(at(100)), Err(Waits::Application));
+    assert_eq!(sender.poll_transmit(at(100)), Err(Limiter::Application));
     assert_eq!(sender.stats().retransmissions, 2, "copies are none");
     assert_eq!(sender.in_flight(), 2 * SMSS, "nor do they fill the window");
     // Whichever arrives: nothing more is sent.
@@ -41,13 +42,13 @@ fn what_else_is_to_be_sent_comes_first() {
     let sent = drain(&mut sender, at(100));
     assert_eq!(sent[..3], [0, 2, 20], "{sent:?}");
     assert_eq!(sent.iter().filter(|number| **number == 0).count(), 1);
-    assert_eq!(sender.poll_transmit(at(100)), Err(Waits::CongestionWindow));
+    assert_eq!(sender.poll_transmit(at(100)), Err(Limiter::Cwnd));
     // Its turn, and its pace.
     let mut sender = two_lost(copying(20), 20);
     assert_eq!(sender.poll_transmit(at(100)).map(|sent| sent.cause), Ok(Cause::FastRetransmit));
     assert_eq!(sender.poll_transmit(at(100)).map(|sent| sent.cause), Ok(Cause::Rack));
     sender.set_link_busy(true);
-    assert_eq!(sender.poll_transmit(at(100)), Err(Waits::Link));
+    assert_eq!(sender.poll_transmit(at(100)), Err(Limiter::LinkTurn));
     let cap = Some(Rate::from_bits_per_sec(800_000));
     let mut sender =
         super::sender(SenderConfig { pacing: Pacing::Window { cap }, ..copying(20) }, 20);
@@ -58,12 +59,12 @@ fn what_else_is_to_be_sent_comes_first() {
     let mut now = at(250);
     for cause in [Cause::FastRetransmit, Cause::Rack, Cause::SpareCopy] {
         assert_eq!(sender.poll_transmit(now).map(|sent| sent.cause), Ok(cause));
-        assert_eq!(sender.poll_transmit(now), Err(Waits::Pacer), "behind {cause}");
+        assert_eq!(sender.poll_transmit(now), Err(Limiter::Pacer), "behind {cause}");
         now = sender.poll_timer().expect("it waits");
         sender.on_timer(now);
     }
     assert_eq!(sender.poll_transmit(now).map(|sent| sent.cause), Ok(Cause::SpareCopy));
-    assert_eq!(sender.poll_transmit(now), Err(Waits::Application));
+    assert_eq!(sender.poll_transmit(now), Err(Limiter::Application));
 }
 
 #[test]
