@@ -3,6 +3,7 @@
 //! The same code runs in virtual time in the simulator and on real packets in the gateway.
 #![forbid(unsafe_code)]
 
+mod fixed;
 pub mod link;
 pub mod snapshot;
 pub mod tcp;

@@ -58,18 +58,18 @@ impl Setup {
         let handshake = HandshakeNumbers { snd_isn, rcv_isn, snd_shift: 2, timestamps };
         let receiver = ReceiverConfig {
             rmss: Bytes::new(1000),
-            ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             window_shift: 2,
             sack: self.sack,
             hold_fin: side == 1,
             delay_at_full_window: side == 1,
         };
+        let acks = AckPolicy::Delayed(Duration::from_millis(40));
         let rtt = Some(Duration::from_millis(80));
         let sender = Sender::new(self.sender, Offset::FIRST, Bytes::new(WINDOW), rtt);
         let mut tcb = Tcb::new(
             handshake,
             sender,
-            Receiver::new(receiver, Offset::FIRST, Offset::new(1 + WINDOW)),
+            Receiver::new(receiver, acks, Offset::FIRST, Offset::new(1 + WINDOW)),
         );
         if self.ecn {
             tcb.enable_ecn();

@@ -69,7 +69,6 @@ fn end(sender: SenderConfig) -> Tcb {
     let window = 2 * BYTES;
     let receiver = ReceiverConfig {
         rmss: Bytes::new(PACKET),
-        ack_policy: AckPolicy::PerSegment,
         window_shift: 14,
         sack: sender.recovery.needs_sack(),
         hold_fin: false,
@@ -80,7 +79,7 @@ fn end(sender: SenderConfig) -> Tcb {
     Tcb::new(
         handshake,
         Sender::new(sender, Offset::FIRST, Bytes::new(window), None),
-        Receiver::new(receiver, Offset::FIRST, Offset::new(1 + window)),
+        Receiver::new(receiver, AckPolicy::PerSegment, Offset::FIRST, Offset::new(1 + window)),
     )
 }
 

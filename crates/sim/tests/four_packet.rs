@@ -103,7 +103,6 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
     let window = 1000 * path.packet;
     let receiver = ReceiverConfig {
         rmss: Bytes::new(path.packet),
-        ack_policy: AckPolicy::PerSegment,
         window_shift: 10,
         sack: algorithm.needs_sack(),
         hold_fin: false,
@@ -114,7 +113,7 @@ fn end(path: Path, algorithm: RecoveryAlgorithm, initial_window: u32) -> Tcb {
     Tcb::new(
         handshake,
         Sender::new(config, Offset::FIRST, Bytes::new(window), None),
-        Receiver::new(receiver, Offset::FIRST, Offset::new(1 + window)),
+        Receiver::new(receiver, AckPolicy::PerSegment, Offset::FIRST, Offset::new(1 + window)),
     )
 }
 

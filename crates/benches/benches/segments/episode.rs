@@ -102,13 +102,17 @@ impl Episode {
     pub(crate) fn fresh_receiver(&self) -> Receiver {
         let config = ReceiverConfig {
             rmss: Bytes::new(SMSS),
-            ack_policy: AckPolicy::PerSegment,
             window_shift: 14,
             sack: true,
             hold_fin: false,
             delay_at_full_window: false,
         };
-        Receiver::new(config, Offset::FIRST, Offset::new(1 + 2 * self.flight * SMSS))
+        Receiver::new(
+            config,
+            AckPolicy::PerSegment,
+            Offset::FIRST,
+            Offset::new(1 + 2 * self.flight * SMSS),
+        )
     }
 
     /// The sender's part again.

@@ -60,7 +60,7 @@ pub struct Signs {
 /// A synchronised connection's state at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// What keeps the next segment back; None if one leaves as soon as it is asked for.
+    /// What keeps the next segment back; None if one may leave.
     pub limiter: Option<Limiter>,
     /// What the sender takes the network for.
     pub phase: Phase,

@@ -19,6 +19,7 @@ pub use tuning::{AutoTuning, Observed};
 
 use super::cause::Cause;
 use super::ranges::RangeSet;
+use crate::fixed::Fixed;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,8 @@ enum PendingAck {
 /// The receiving half of a connection or of a gateway's leg.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Receiver {
-    config: ReceiverConfig,
+    config: Fixed<ReceiverConfig>,
+    ack_policy: AckPolicy,
     rcv_nxt: Offset,
     /// What has arrived beyond a hole.
     out_of_order: RangeSet,
@@ -96,10 +98,17 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that expects offset `start`, whose handshake advertised up to `rcv_adv`.
-    pub fn new(config: ReceiverConfig, start: Offset, rcv_adv: Offset) -> Receiver {
+    /// A receiver that expects offset `start`, whose handshake advertised up to `rcv_adv`. Acknowledgments are sent as
+    /// `ack_policy` says, until [another](Receiver::set_ack_policy) is set.
+    pub fn new(
+        config: ReceiverConfig,
+        ack_policy: AckPolicy,
+        start: Offset,
+        rcv_adv: Offset,
+    ) -> Receiver {
         Receiver {
-            config,
+            config: config.into(),
+            ack_policy,
             rcv_nxt: start,
             out_of_order: RangeSet::default(),
             recent: Vec::new(),
@@ -158,7 +167,7 @@ impl Receiver {
 
     /// Acknowledgments are sent in this way from now on.
     pub fn set_ack_policy(&mut self, policy: AckPolicy) {
-        self.config.ack_policy = policy;
+        self.ack_policy = policy;
     }
 
     /// The largest payload that the peer sends in one segment, in bytes.
@@ -281,7 +290,7 @@ impl Receiver {
     /// Whether what has come beyond a hole may wait to be reported together with others: of a policy that
     /// thins, what follows the highest range, once the sender can know that the hole is a loss.
     fn reports_later(&mut self, data: &Range<Offset>) -> bool {
-        if !self.config.ack_policy.thins_reports() || !self.config.sack {
+        if !self.ack_policy.thins_reports() || !self.config.sack {
             return false;
         }
         let highest = self.out_of_order.iter().next_back();
@@ -309,7 +318,7 @@ impl Receiver {
 
     /// Owes a delayed acknowledgment, or one now if the policy says so.
     fn schedule_ack(&mut self, now: Instant) {
-        let policy = self.config.ack_policy;
+        let policy = self.ack_policy;
         if policy == AckPolicy::PerSegment && self.delays_at_full_window() {
             // The second segment counts, however short: its sender would probe after two round trips.
             self.pending_ack = match self.pending_ack {
@@ -382,7 +391,7 @@ impl Receiver {
     /// stream's end: it is over for us when the peer acknowledges our FIN, which therefore carries
     /// the whole acknowledgment.
     fn next_division(&self) -> Option<Offset> {
-        let AckPolicy::Division(parts) = self.config.ack_policy else { return None };
+        let AckPolicy::Division(parts) = self.ack_policy else { return None };
         if !self.out_of_order.is_empty() || self.duplicate.is_some() || self.fin_received() {
             return None;
         }

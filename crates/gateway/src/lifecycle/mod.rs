@@ -227,7 +227,7 @@ impl<B: Buffer> SplicedFlow<B> {
         self.splice.tcb(leg).sender.paced_until().filter(|_| self.may_send(leg))
     }
 
-    /// What keeps the next segment of `leg` back; None if one leaves as soon as it is asked for.
+    /// What keeps the next segment of `leg` back; None if one may leave.
     pub(crate) fn limiter(&self, leg: Leg) -> Option<Limiter> {
         if self.is_held_back(leg) {
             Some(Limiter::Handshake)

@@ -73,7 +73,6 @@ impl LegTcp {
         let sender = Sender::new(sender, acked, window, rtt);
         let receiver = ReceiverConfig {
             rmss: options.rmss,
-            ack_policy: leg_config.acknowledgments(peer).at_first(),
             window_shift: options.rcv_shift,
             sack: options.sack,
             hold_fin: true,
@@ -90,7 +89,8 @@ impl LegTcp {
             snd_shift: options.snd_shift,
             timestamps,
         };
-        let receiver = Receiver::new(receiver, received, promised.max(received));
+        let acknowledgments = leg_config.acknowledgments(peer).at_first();
+        let receiver = Receiver::new(receiver, acknowledgments, received, promised.max(received));
         let mut tcb = Tcb::new(handshake, sender, receiver);
         tcb.stand_in();
         let ports = [ours.src_port, ours.dst_port];

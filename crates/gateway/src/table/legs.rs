@@ -22,7 +22,7 @@ pub struct LegObservation {
     pub local: SocketAddr,
     /// The host to which it does.
     pub remote: SocketAddr,
-    /// What keeps its next segment back; None if one leaves as soon as it is asked for.
+    /// What keeps its next segment back; None if one may leave.
     pub limiter: Option<Limiter>,
     /// Its TCP.
     pub tcb: Observation,

@@ -14,10 +14,10 @@ pub enum RecoveryPhase {
     Open,
     /// An episode goes on.
     Recovery,
-    /// An episode goes on in which all losses are known to be corruption: no sign of congestion.
+    /// An episode goes on whose losses are known to be corruption: no sign of congestion.
     Corruption,
-    /// The acknowledgment has begun or ended an episode, or shown another sign of congestion. The window is
-    /// what that has made of it, and does not grow at once.
+    /// An episode begins or ends, or there is another sign of congestion. The window is what that has made
+    /// of it, and does not grow at once.
     Turning {
         /// Whether an episode is under way from now on.
         in_recovery: bool,
@@ -99,12 +99,13 @@ impl AckEvent {
 pub struct Response {
     /// It has reduced the window by itself because of losses: the sender counts that.
     pub reduced: bool,
-    /// It keeps the flow below what the path takes: what is delivered next says nothing about the path, as if the
+    /// It keeps the flow below what the path takes. What is delivered next says nothing about the path, as if the
     /// application had no more to send.
     pub app_limited: bool,
-    /// In congestion avoidance with at most one segment an acknowledgment: whether that has held the increase.
+    /// Whether the bound of one segment an acknowledgment has held the increase. None in slow start, and of
+    /// controls without that bound.
     pub bound: Option<bool>,
-    /// What those that share the link are to know of it; empty if this control keeps no account.
+    /// What has been seen of the link, for those that share it; empty of most controls.
     pub report: LinkReport,
 }
 

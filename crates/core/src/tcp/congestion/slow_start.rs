@@ -176,8 +176,10 @@ impl SlowStart {
         self.ssthresh = self.window;
     }
 
-    /// Takes from an acknowledgment what it says of the path. Every control passes on all of them, and lets the window
-    /// [grow](SlowStart::grow) by those by which it may.
+    /// Takes what an acknowledgment says of the path.
+    ///
+    /// Controls that go by slow start pass on all acknowledgments, and let the window [grow](SlowStart::grow) by those by
+    /// which it may.
     pub fn on_ack(&mut self, ack: &AckEvent) {
         if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| ack.newly > Bytes::ZERO) {
             ack_rate.on_ack(ack);
@@ -201,8 +203,8 @@ impl SlowStart {
         }
     }
 
-    /// So many bytes more were reported, which may have ended a round trip. Whether they left in one train, and not
-    /// spread by the sender itself.
+    /// Takes how many bytes more were reported, which may have ended a round trip. Whether they left in one train,
+    /// and not spread by the sender itself.
     pub(super) fn reports_train(&mut self, newly: Bytes, round_over: bool) -> bool {
         self.spread.take_if(|spread| round_over && spread.is_over());
         self.spread.as_mut().is_none_or(|spread| spread.on_ack(newly))

@@ -2,6 +2,7 @@
 //! what T/TCP (RFC 1644) lets go with the SYN: a segment's worth of data, and the FIN.
 
 use super::config::{ConnectionConfig, NegotiatedOptions};
+use crate::fixed::Fixed;
 use crate::tcp::cause::Cause;
 use crate::tcp::ecn::Ecn;
 use crate::tcp::receiver::{Receiver, ReceiverConfig};
@@ -32,7 +33,7 @@ pub(super) enum Step {
 /// A handshake under way.
 #[derive(Debug)]
 pub(super) struct Handshake {
-    config: ConnectionConfig,
+    config: Fixed<ConnectionConfig>,
     isn: SeqNum,
     /// The peer's initial sequence number and the terms, once its SYN has come.
     peer: Option<(SeqNum, NegotiatedOptions)>,
@@ -74,7 +75,7 @@ impl Handshake {
     pub(super) fn active(now: Instant, config: &ConnectionConfig, isn: SeqNum) -> Handshake {
         let rto = RttEstimator::new(config.sender.rto);
         Handshake {
-            config: *config,
+            config: (*config).into(),
             isn,
             peer: None,
             deadline: rto.deadline(now),
@@ -254,14 +255,13 @@ impl Handshake {
         let shift = negotiated.shifts.map_or(0, |shifts| shifts.1);
         let receiver = ReceiverConfig {
             rmss: Bytes::from(self.config.mss.min(negotiated.peer_mss)) - negotiated.options_len(),
-            ack_policy: self.config.ack_policy,
             window_shift: shift,
             sack: negotiated.sack,
             hold_fin: false,
             delay_at_full_window: false,
         };
         let rcv_adv = Offset::FIRST + self.advertised();
-        let mut receiver = Receiver::new(receiver, Offset::FIRST, rcv_adv);
+        let mut receiver = Receiver::new(receiver, self.config.ack_policy, Offset::FIRST, rcv_adv);
         receiver.open_quietly(Offset::FIRST + self.config.receive_buffer);
         // RFC 7323, 4.3: not of a segment behind one that was lost.
         let in_order = tcp.seq.distance_from(rcv_isn + 1) <= 0;

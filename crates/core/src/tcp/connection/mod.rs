@@ -31,6 +31,7 @@ use super::limiter::Limiter;
 use super::receiver::{AutoTuning, Observed};
 use super::tcb::{Admission, Arrival, Fate, Outgoing, Tcb};
 use super::transaction::Lesson;
+use crate::fixed::Fixed;
 use crate::time::{Duration, Instant, earliest};
 use crate::units::{Bytes, Offset};
 use crate::wire::{Flags, SeqNum, TcpHeader};
@@ -46,7 +47,7 @@ enum Phase {
 /// A host's connection. Offset 0 of each stream is its SYN, offset 1 its first byte.
 #[derive(Debug)]
 pub struct Connection<B> {
-    config: ConnectionConfig,
+    config: Fixed<ConnectionConfig>,
     phase: Phase,
     /// The synchronised part of a connection that is over.
     former: Option<Box<Tcb>>,
@@ -97,7 +98,7 @@ impl<B: Buffer> Connection<B> {
     fn opening(now: Instant, config: ConnectionConfig, handshake: Handshake) -> Connection<B> {
         Connection {
             tuning: None,
-            config,
+            config: config.into(),
             phase: Phase::Opening(handshake),
             former: None,
             send: B::default(),
@@ -149,7 +150,7 @@ impl<B: Buffer> Connection<B> {
         self.tcb().or(self.former.as_deref())
     }
 
-    /// What keeps the next segment back; None if one leaves as soon as it is asked for.
+    /// What keeps the next segment back; None if one may leave.
     pub fn limiter(&self) -> Option<Limiter> {
         match &self.phase {
             Phase::Opening(_) => Some(Limiter::Handshake),

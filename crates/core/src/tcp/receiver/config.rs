@@ -1,6 +1,5 @@
 //! A receiver's parameters.
 
-use super::AckPolicy;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +8,6 @@ use serde::{Deserialize, Serialize};
 pub struct ReceiverConfig {
     /// The largest payload that the peer sends in one segment, in bytes.
     pub rmss: Bytes,
-    /// When acknowledgments are sent.
-    pub ack_policy: AckPolicy,
     /// The window field counts units of 2^shift bytes.
     pub window_shift: u8,
     /// Whether SACK was agreed on.

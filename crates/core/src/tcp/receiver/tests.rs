@@ -17,13 +17,12 @@ fn receiver(window: u64) -> Receiver {
 fn receiver_with(ack_policy: AckPolicy, window: u64) -> Receiver {
     let config = ReceiverConfig {
         rmss: Bytes::new(100),
-        ack_policy,
         window_shift: 0,
         sack: true,
         hold_fin: false,
         delay_at_full_window: false,
     };
-    Receiver::new(config, Offset::FIRST, Offset::new(1 + window))
+    Receiver::new(config, ack_policy, Offset::FIRST, Offset::new(1 + window))
 }
 
 #[test]
@@ -202,7 +201,7 @@ fn without_sack_each_segment_behind_a_hole_is_acknowledged() {
     let delay = Duration::from_millis(100);
     let policy = AckPolicy::Thinned { segments: 4, delay };
     let mut receiver = receiver_with(policy, 100_000);
-    receiver.config.sack = false;
+    receiver.config = ReceiverConfig { sack: false, ..*receiver.config }.into();
     for number in 1..10 {
         receiver.on_data(
             at(number),
@@ -239,7 +238,7 @@ fn a_divided_acknowledgment_stops_within_the_segment() {
 /// A gateway's receiver, which acknowledges each segment as long as there is room.
 fn delaying(window: u64) -> Receiver {
     let mut receiver = receiver_with(AckPolicy::PerSegment, window);
-    receiver.config.delay_at_full_window = true;
+    receiver.config = ReceiverConfig { delay_at_full_window: true, ..*receiver.config }.into();
     receiver
 }
 
@@ -309,7 +308,7 @@ fn a_hole_before_a_fin_is_acknowledged_at_once() {
 fn what_follows_a_held_fin_is_in_order_only_behind_what_was_acknowledged() {
     // RFC 7323, 4.3, rule 2: the first of the segments that an acknowledgment is for is echoed.
     let mut receiver = receiver(300);
-    receiver.config.hold_fin = true;
+    receiver.config = ReceiverConfig { hold_fin: true, ..*receiver.config }.into();
     receiver.on_data(at(0), Offset::span(1, 51), true);
     assert_eq!(receiver.acknowledged_or_held(), Offset::FIRST);
     receiver.acknowledge();

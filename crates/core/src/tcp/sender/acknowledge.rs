@@ -45,7 +45,7 @@ impl Sender {
         let in_flight = self.in_flight();
         let limited =
             self.cwnd.is_full() || (self.cwnd() < self.ssthresh() && in_flight * 2 >= self.cwnd());
-        let smss = self.config.smss;
+        let smss = self.sizes.smss;
         // A recovery without SACK counts duplicates: with both, the pipe would shrink twice.
         let selective = self.config.recovery.needs_sack();
         let mut delivered = self.flight.acknowledge(now, ack, selective, smss);
@@ -96,7 +96,7 @@ impl Sender {
         let loss = !verdict.lost.is_empty();
         let keep_timer = verdict.keep_timer;
         self.apply(facts.now, verdict, flight_size, was_in_recovery);
-        self.cwnd.step(Some(facts), loss, &self.flight, &self.config);
+        self.step(Some(facts), loss);
         let phase = match (unchanged, was_in_recovery) {
             (false, _) => RecoveryPhase::Turning { in_recovery: self.flight.in_recovery() },
             (true, false) => RecoveryPhase::Open,
@@ -105,6 +105,13 @@ impl Sender {
         };
         self.report_ack(facts, in_flight, limited, phase);
         keep_timer
+    }
+
+    /// A proportional reduction takes an acknowledgment (none: recovery's timer) after recovery has judged it, and whether
+    /// that has shown a `loss`.
+    pub(super) fn step(&mut self, ack: Option<&AckSummary>, loss: bool) {
+        let selective = self.config.recovery.needs_sack();
+        self.cwnd.step(ack, loss, &self.flight, selective, self.sizes.smss);
     }
 
     /// Congestion control hears of an acknowledgment that acknowledges, reports or shows something new, and what it
@@ -158,7 +165,7 @@ impl Sender {
                 flight_size.min(self.cwnd())
             }
         };
-        CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.config.smss }
+        CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.sizes.smss }
     }
 
     /// Does what recovery has decided, with `flight_size` bytes outstanding before, and an episode under way then if it was
@@ -214,7 +221,7 @@ impl Sender {
         self.flight.undo();
         self.forget_unheard();
         self.gate.release_retransmission();
-        let burst = acked.min(self.config.initial_window.bytes(self.config.smss));
+        let burst = acked.min(self.cwnd.initial_window(self.smss()));
         self.cwnd.undo(self.in_flight() + burst);
         if needless.timeout {
             self.timers.was_spurious(needless.point);

@@ -53,7 +53,7 @@ impl Sender {
     /// Notes the next segment below `end` as sent by somebody else. Its length in bytes.
     fn note_sent_before(&mut self, now: Instant, end: Offset) -> Bytes {
         let start = self.snd_nxt();
-        let range = start..end.min(start + self.config.smss);
+        let range = start..end.min(start + self.sizes.smss);
         self.note_sent(now, range.clone(), false);
         range.end - range.start
     }

@@ -125,7 +125,7 @@ impl Sender {
 
     /// What is to be retransmitted next, and how often it was sent.
     pub fn first_lost(&self) -> Option<(Range<Offset>, u32)> {
-        let range = self.flight.ledger().first_lost(self.config.smss)?;
+        let range = self.flight.ledger().first_lost(self.sizes.smss)?;
         let transmissions = self.flight.ledger().record_at(range.start)?.transmissions;
         Some((range, transmissions))
     }

@@ -6,11 +6,11 @@ use super::flight::Flight;
 use super::reduction::{RateReduction, Reduction, Step};
 use super::snapshot::no_congestion;
 use super::undo::{Needless, Undo};
-use super::{Ack, SenderConfig};
-use crate::snapshot::Writer;
+use super::{Ack, InitialWindow, SenderConfig};
+use crate::snapshot::{Reader, Writer};
 use crate::tcp::congestion::{
-    AckEvent, Congestion, CongestionEvent, Departed, LinkReport, Lost, PacingBasis, Response,
-    SlowStart,
+    AckEvent, Congestion, CongestionAlgorithm, CongestionEvent, Departed, LinkReport, Lost,
+    PacingBasis, Response, SlowStart, ThresholdEstimate,
 };
 use crate::tcp::ledger::Ledger;
 use crate::tcp::pacing::Pacing;
@@ -32,6 +32,9 @@ pub(super) struct CongestionWindow {
     // Written apart: see `snapshot`.
     #[serde(skip, default = "no_congestion")]
     congestion: Box<dyn Congestion>,
+    /// Which that is, and the initial window with which it began.
+    #[serde(skip)]
+    began: Began,
     rate_reduction: RateReduction,
     undo: Undo,
     /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
@@ -44,18 +47,51 @@ pub(super) struct CongestionWindow {
     report: LinkReport,
     /// SND.NXT when the retransmission timer last expired, until so much is acknowledged.
     timeout_until: Option<Offset>,
-    /// It was what kept the last segment back that was asked for (RFC 7661: a window is validated).
+    /// Whether the window kept back the last segment that was asked for (RFC 7661).
     full: bool,
     /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
     reduced: bool,
     last_sent: Option<Instant>,
 }
 
+/// What of a snapshot is written apart.
+pub(super) struct Apart {
+    began: Began,
+    congestion: Box<dyn Congestion>,
+    told: Option<(Bytes, Bytes)>,
+    report: Option<LinkReport>,
+}
+
+/// With what a congestion control begins.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Began {
+    algorithm: CongestionAlgorithm,
+    initial_window: InitialWindow,
+}
+
+impl Began {
+    fn of(config: &SenderConfig) -> Began {
+        Began { algorithm: config.congestion, initial_window: config.initial_window }
+    }
+}
+
+impl Default for Began {
+    fn default() -> Began {
+        Began::of(&SenderConfig::default())
+    }
+}
+
 impl CongestionWindow {
     /// The initial window.
-    pub(super) fn new(congestion: Box<dyn Congestion>) -> CongestionWindow {
+    pub(super) fn new(config: &SenderConfig) -> CongestionWindow {
+        CongestionWindow::with(config.congestion(), config)
+    }
+
+    /// The same, with a congestion control that `config` does not name.
+    pub(super) fn with(congestion: Box<dyn Congestion>, config: &SenderConfig) -> CongestionWindow {
         CongestionWindow {
             congestion,
+            began: Began::of(config),
             rate_reduction: RateReduction::default(),
             undo: Undo::default(),
             told: (Bytes::ZERO, Bytes::ZERO),
@@ -68,24 +104,57 @@ impl CongestionWindow {
     }
 
     /// Writes what its [`Serialize`] leaves out.
-    pub(super) fn snapshot(&self, ledger: &Ledger, into: &mut Writer) {
+    pub(super) fn snapshot(&self, ledger: &Ledger, config: &SenderConfig, into: &mut Writer) {
+        into.put(&Some(self.began).filter(|began| *began != Began::of(config)));
         self.congestion.snapshot(into);
         let all = (ledger.delivered(), ledger.lost_bytes());
         into.put(&Some(self.told).filter(|told| *told != all));
         into.put(&Some(self.report).filter(|report| !report.is_empty()));
     }
 
-    /// What was written so comes back.
-    pub(super) fn restore(
-        &mut self,
-        congestion: Box<dyn Congestion>,
-        told: Option<(Bytes, Bytes)>,
-        report: Option<LinkReport>,
-        ledger: &Ledger,
-    ) {
-        self.congestion = congestion;
+    /// What was written so.
+    pub(super) fn read(from: &mut Reader<'_>, config: &SenderConfig) -> Apart {
+        let began = from.take::<Option<Began>>().unwrap_or(Began::of(config));
+        let congestion = began.algorithm.restore(from);
+        Apart { began, congestion, told: from.take(), report: from.take() }
+    }
+
+    /// It comes back.
+    pub(super) fn restore(&mut self, apart: Apart, ledger: &Ledger) {
+        let Apart { began, congestion, told, report } = apart;
+        (self.began, self.congestion) = (began, congestion);
         self.told = told.unwrap_or((ledger.delivered(), ledger.lost_bytes()));
         self.report = report.unwrap_or_default();
+    }
+
+    /// Another congestion control from now on, which begins with a window of so many bytes.
+    pub(super) fn choose(
+        &mut self,
+        algorithm: CongestionAlgorithm,
+        window: Bytes,
+        smss: Bytes,
+        config: &SenderConfig,
+    ) {
+        let config = SenderConfig {
+            smss,
+            congestion: algorithm,
+            initial_window: InitialWindow::Bytes(window),
+            initial_ssthresh: Some(window),
+            ssthresh_estimate: ThresholdEstimate::Off,
+            ..*config
+        };
+        self.replace(config.congestion());
+        self.began = Began::of(&config);
+    }
+
+    /// Which congestion control it is.
+    pub(super) fn algorithm(&self) -> CongestionAlgorithm {
+        self.began.algorithm
+    }
+
+    /// The window with which it began, for segments of `smss` bytes.
+    pub(super) fn initial_window(&self, smss: Bytes) -> Bytes {
+        self.began.initial_window.bytes(smss)
     }
 
     /// Another congestion control from now on. It knows nothing of what goes on.
@@ -126,7 +195,7 @@ impl CongestionWindow {
         self.rate_reduction.is_proportional()
     }
 
-    /// Whether it was what kept the last segment back that was asked for.
+    /// Whether it kept back the last segment that was asked for.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
@@ -146,6 +215,7 @@ impl CongestionWindow {
     pub(super) fn pacing_rate(
         &self,
         config: &SenderConfig,
+        smss: Bytes,
         srtt: Option<Duration>,
     ) -> Option<Rate> {
         let cap = match config.pacing {
@@ -155,7 +225,7 @@ impl CongestionWindow {
         };
         // Headers are paced along.
         let with_headers = |payload: Rate| {
-            let overhead = 1.0 + config.overhead.as_f64() / config.smss.as_f64();
+            let overhead = 1.0 + config.overhead.as_f64() / smss.as_f64();
             Rate::from_bits_per_sec((payload.bits_per_sec() as f64 * overhead) as u64)
         };
         let rate = match self.congestion.pacing() {
@@ -217,7 +287,7 @@ impl CongestionWindow {
         flight: &Flight,
         config: &SenderConfig,
     ) {
-        let smss = config.smss;
+        let smss = event.smss;
         self.reduced |= matches!(
             episode,
             Episode::Enter | Episode::Restart | Episode::Repaired | Episode::LostAgain
@@ -310,18 +380,19 @@ impl CongestionWindow {
         ack: Option<&AckSummary>,
         loss: bool,
         flight: &Flight,
-        config: &SenderConfig,
+        selective: bool,
+        smss: Bytes,
     ) {
         self.rate_reduction.step(&Step {
             acked: ack.map_or(Bytes::ZERO, |ack| ack.delivered.acked),
             duplicate: ack.is_some_and(|ack| ack.duplicate),
             loss,
             delivered: flight.ledger().delivered() - self.told.0,
-            selective: config.recovery.needs_sack(),
+            selective,
             in_flight: flight.in_flight(),
             outstanding: flight.ledger().flight_size(),
             ssthresh: self.congestion.ssthresh(),
-            smss: config.smss,
+            smss,
         });
     }
 

@@ -13,7 +13,7 @@ impl Sender {
         if self.flight.in_recovery() {
             return;
         }
-        if self.cwnd() <= self.config.smss {
+        if self.cwnd() <= self.sizes.smss {
             // It cannot be halved: the next packet waits for the timer, which begins anew.
             self.gate.hold(self.timers.wait(now));
             return;

@@ -24,7 +24,7 @@ impl Sender {
             let loss = !verdict.lost.is_empty();
             self.apply(now, verdict, self.flight.size(), recovering);
             if loss {
-                self.cwnd.step(None, loss, &self.flight, &self.config);
+                self.step(None, loss);
             }
         }
         // After recovery's own timer: a probe sets this one anew (RFC 8985, 7.3).

@@ -70,7 +70,7 @@ impl Gate {
         self.cause
     }
 
-    /// What keeps back a segment that the windows allow, without a clock: what has a timer does so until that expires.
+    /// What keeps back a segment that the windows allow: the pacer until its timer expires, or the turn.
     pub(super) fn limiter(&self) -> Option<Limiter> {
         let waits = self.paced_until.map(|_| Limiter::Pacer);
         waits.or(self.link_busy.then_some(Limiter::LinkTurn))

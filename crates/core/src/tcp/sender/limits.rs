@@ -8,8 +8,10 @@ use crate::time::Instant;
 use crate::units::Bytes;
 
 impl Sender {
-    /// What keeps the next segment back; None if one leaves as soon as it is asked for. Without a clock: what has a
-    /// timer keeps it back until that expires.
+    /// What keeps the next segment back; None if one may leave.
+    ///
+    /// It is found in the state, without a clock: what has a timer keeps the segment back until that expires. It is what
+    /// [`Sender::poll_transmit`] returns, unless a probe of recovery's has found no segment.
     pub fn limiter(&self) -> Option<Limiter> {
         if self.is_quiet() {
             return Some(self.all_sent());
@@ -30,7 +32,7 @@ impl Sender {
     /// Whether a retransmission is to be sent once more.
     fn has_spare_copy(&self) -> bool {
         let next = |copies: &SpareCopies| copies.peek(self.flight.ledger());
-        let next = self.spare_copies.as_deref().and_then(next);
+        let next = self.spare_copies.as_ref().and_then(next);
         next.is_some_and(|range| range.end <= self.window.retransmission_limit())
     }
 

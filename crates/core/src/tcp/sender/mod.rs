@@ -39,14 +39,16 @@ pub use sharing::PathState;
 pub use stats::SenderStats;
 pub use transmit::Transmission;
 
-use super::congestion::{Congestion, CongestionAlgorithm, LinkReport, ThresholdEstimate};
+use super::congestion::{Congestion, CongestionAlgorithm, LinkReport};
 use super::rtt::RttEstimator;
+use crate::fixed::Fixed;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use corruption::Corruption;
 use cwnd::CongestionWindow;
 use flight::Flight;
 use gate::Gate;
+use path::SegmentSizes;
 use send_window::SendWindow;
 use serde::{Deserialize, Serialize};
 use spare_copies::SpareCopies;
@@ -83,7 +85,9 @@ pub struct Ack<'a> {
 pub struct Sender {
     // Written apart: see `snapshot`.
     #[serde(skip)]
-    config: SenderConfig,
+    config: Fixed<SenderConfig>,
+    #[serde(skip)]
+    sizes: SegmentSizes,
     stream: Stream,
     window: SendWindow,
     flight: Flight,
@@ -91,8 +95,8 @@ pub struct Sender {
     cwnd: CongestionWindow,
     gate: Gate,
     tally: Tally,
-    /// Where copies are made, once something was retransmitted.
-    spare_copies: Option<Box<SpareCopies>>,
+    /// Where copies are made.
+    spare_copies: Option<SpareCopies>,
     // Only peers of the simulator tell anything.
     #[serde(skip)]
     corruption: Option<Box<Corruption>>,
@@ -112,12 +116,13 @@ impl Sender {
             window: SendWindow::new(start, window),
             flight: Flight::new(start, config.recovery, config.limited_transmit),
             timers: Timers::new(config.rto, rtt),
-            cwnd: CongestionWindow::new(config.congestion()),
+            cwnd: CongestionWindow::new(&config),
             gate: Gate::new(),
             tally: Tally::default(),
-            spare_copies: None,
+            spare_copies: config.spare_copies.then(SpareCopies::default),
             corruption: None,
-            config,
+            sizes: SegmentSizes::of(&config),
+            config: config.into(),
         }
     }
 
@@ -154,7 +159,7 @@ impl Sender {
 
     /// Sender maximum segment size, in bytes.
     pub fn smss(&self) -> Bytes {
-        self.config.smss
+        self.sizes.smss
     }
 
     /// The congestion window, in bytes.
@@ -180,27 +185,22 @@ impl Sender {
 
     /// The congestion control.
     pub fn congestion(&self) -> CongestionAlgorithm {
-        self.config.congestion
+        self.cwnd.algorithm()
     }
 
     /// A congestion control that no configuration names, from now on.
     pub(in crate::tcp) fn use_congestion(&mut self, congestion: Box<dyn Congestion>) {
-        self.cwnd = CongestionWindow::new(congestion);
+        self.cwnd = CongestionWindow::with(congestion, &self.config);
     }
 
     /// Another congestion control from now on. It begins with what is in flight.
     pub fn set_congestion(&mut self, congestion: CongestionAlgorithm) {
-        let in_flight = self.in_flight().max(self.config.smss);
-        self.config.congestion = congestion;
-        self.config.initial_ssthresh = Some(in_flight);
-        self.config.ssthresh_estimate = ThresholdEstimate::Off;
-        self.config.initial_window = InitialWindow::Bytes(in_flight);
-        self.cwnd.replace(self.config.congestion());
+        let in_flight = self.in_flight().max(self.smss());
+        self.cwnd.choose(congestion, in_flight, self.smss(), &self.config);
     }
 
     /// Retransmissions leave once from now on ([`SenderConfig::spare_copies`]).
     pub fn end_spare_copies(&mut self) {
-        self.config.spare_copies = false;
         self.spare_copies = None;
     }
 

@@ -1,8 +1,25 @@
 //! Another size of segments, as the path's MTU is learnt.
 
-use super::Sender;
+use super::{Sender, SenderConfig};
 use crate::time::Instant;
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// How long segments are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SegmentSizes {
+    /// Sender maximum segment size, in bytes.
+    pub(super) smss: Bytes,
+    /// The largest super-segment, in bytes.
+    pub(super) max_burst: Bytes,
+}
+
+impl SegmentSizes {
+    /// As they are at the beginning.
+    pub(super) fn of(config: &SenderConfig) -> SegmentSizes {
+        SegmentSizes { smss: config.smss, max_burst: config.max_burst }
+    }
+}
 
 impl Sender {
     /// Segments have at most `smss` bytes from now on. What is outstanding in longer ones is
@@ -10,13 +27,12 @@ impl Sender {
     ///
     /// A size above the congestion window is not taken: the window is at least one segment.
     pub fn set_smss(&mut self, now: Instant, smss: Bytes) -> bool {
-        let former = self.config.smss;
+        let former = self.smss();
         if smss > self.cwnd() {
             return false;
         }
-        let burst = (self.config.max_burst / former).max(1);
-        self.config.smss = smss;
-        self.config.max_burst = burst * smss;
+        let burst = (self.sizes.max_burst / former).max(1);
+        self.sizes = SegmentSizes { smss, max_burst: burst * smss };
         if smss < former {
             self.repeat_longer(now, smss);
         }

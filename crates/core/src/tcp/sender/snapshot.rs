@@ -4,6 +4,8 @@
 //! never been a snapshot. Only of its parameters is left out what it has in common with others: all
 //! but a few, as a rule.
 
+use super::cwnd::CongestionWindow;
+use super::path::SegmentSizes;
 use super::{InitialWindow, Sender, SenderConfig};
 use crate::snapshot::{Reader, Writer};
 use crate::tcp::congestion::{Congestion, CongestionAlgorithm};
@@ -71,19 +73,20 @@ impl SenderConfig {
 impl Sender {
     pub(in crate::tcp) fn snapshot(&self, common: &SenderConfig, into: &mut Writer) {
         self.config.snapshot(common, into);
+        into.put(&Some(self.sizes).filter(|sizes| *sizes != SegmentSizes::of(&self.config)));
         self.flight.snapshot(into);
-        self.cwnd.snapshot(self.flight.ledger(), into);
+        self.cwnd.snapshot(self.flight.ledger(), &self.config, into);
         into.put(self);
     }
 
     pub(in crate::tcp) fn restore(from: &mut Reader<'_>, common: &SenderConfig) -> Sender {
         let config = SenderConfig::restore(from, common);
+        let sizes = from.take::<Option<SegmentSizes>>().unwrap_or(SegmentSizes::of(&config));
         let recovery = config.recovery.restore(from);
-        let congestion = config.congestion.restore(from);
-        let (told, report) = (from.take(), from.take());
-        let mut sender = Sender { config, ..from.take() };
+        let cwnd = CongestionWindow::read(from, &config);
+        let mut sender = Sender { config: config.into(), sizes, ..from.take() };
         sender.flight.restore(recovery);
-        sender.cwnd.restore(congestion, told, report, sender.flight.ledger());
+        sender.cwnd.restore(cwnd, sender.flight.ledger());
         sender.timers.restore(config.rto);
         sender
     }

@@ -20,9 +20,12 @@ use std::ops::Range;
 /// forgotten.
 const MAX_AWAITED: usize = 256;
 
-/// See the module's head.
+/// See the module's head. Nothing is kept before something is retransmitted.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct SpareCopies {
+pub(super) struct SpareCopies(Option<Box<Kept>>);
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
     /// What was retransmitted and not copied since, in the order of sending.
     retransmitted: VecDeque<Range<Offset>>,
     /// What was copied and may be reported to have come twice.
@@ -34,44 +37,46 @@ impl SpareCopies {
     pub(super) fn retransmitted(&mut self, range: Range<Offset>, ledger: &Ledger) {
         // A link that is never idle asks for none: what has arrived is not kept.
         self.next(ledger);
-        self.retransmitted.push_back(range);
+        self.0.get_or_insert_default().retransmitted.push_back(range);
     }
 
     /// What is to be copied next: the oldest retransmission that is still under way by what `ledger` knows.
     pub(super) fn next(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
-        while let Some(range) = self.retransmitted.front() {
+        let kept = self.0.as_mut()?;
+        while let Some(range) = kept.retransmitted.front() {
             let under_way = under_way(range, ledger);
             if under_way.is_some() {
                 return under_way;
             }
-            self.retransmitted.pop_front();
+            kept.retransmitted.pop_front();
         }
         None
     }
 
     /// The same, and all is kept.
     pub(super) fn peek(&self, ledger: &Ledger) -> Option<Range<Offset>> {
-        self.retransmitted.iter().find_map(|range| under_way(range, ledger))
+        self.0.as_ref()?.retransmitted.iter().find_map(|range| under_way(range, ledger))
     }
 
     /// The next one leaves now.
     pub(super) fn copied(&mut self, range: Range<Offset>) {
-        self.retransmitted.pop_front();
-        self.copied.cover(range);
-        while self.copied.len() > MAX_AWAITED {
-            let oldest = self.copied.iter().next().expect("there are many");
-            self.copied.remove_below(oldest.end);
+        let kept = self.0.get_or_insert_default();
+        kept.retransmitted.pop_front();
+        kept.copied.cover(range);
+        while kept.copied.len() > MAX_AWAITED {
+            let oldest = kept.copied.iter().next().expect("there are many");
+            kept.copied.remove_below(oldest.end);
         }
     }
 
     /// Whether the receiver may say of `twice` that it has come twice because we have sent it so. Reports come in order, so
     /// none of what lies below is awaited any more.
     pub(super) fn explain(&mut self, twice: &Range<Offset>) -> bool {
-        let explained = self.copied.contains(twice);
-        if explained {
-            self.copied.remove_below(twice.start);
-        }
-        explained
+        let Some(kept) = self.0.as_mut().filter(|kept| kept.copied.contains(twice)) else {
+            return false;
+        };
+        kept.copied.remove_below(twice.start);
+        true
     }
 }
 

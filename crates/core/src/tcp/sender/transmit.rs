@@ -80,8 +80,8 @@ impl Sender {
         }
         match self.gate.take_forced() {
             Some(Forced::FirstLost(cause)) => {
-                if let Some(range) = self.flight.ledger().first_lost(self.config.smss) {
-                    return Ok(self.retransmit(now, range, self.config.smss, cause));
+                if let Some(range) = self.flight.ledger().first_lost(self.sizes.smss) {
+                    return Ok(self.retransmit(now, range, self.sizes.smss, cause));
                 }
             }
             Some(Forced::Probe(probe)) => {
@@ -129,7 +129,7 @@ impl Sender {
     /// its window without our hearing of it. What it does not take is retransmitted when it has.
     pub fn transmit_regardless(&mut self, now: Instant) -> Option<Transmission> {
         let nxt = self.snd_nxt();
-        let end = self.stream.written().min(nxt + self.config.smss);
+        let end = self.stream.written().min(nxt + self.sizes.smss);
         if nxt >= end {
             return None;
         }
@@ -167,7 +167,7 @@ impl Sender {
 
     /// What the next segment would be, pacing left aside.
     pub(super) fn choose(&self) -> Result<Choice, Limiter> {
-        let smss = self.config.smss;
+        let smss = self.sizes.smss;
         let in_flight = self.in_flight().saturating_sub(Bytes::from(self.syn_is_outstanding()));
         let room = self.cwnd.room(in_flight);
         let new_data = self.new_data();
@@ -210,7 +210,7 @@ impl Sender {
         let nxt = self.snd_nxt();
         let available = self.stream.written().saturating_sub(nxt);
         let usable = self.window.usable(nxt);
-        let smss = self.config.smss;
+        let smss = self.sizes.smss;
         // A SYN, at offset 0, goes with the first segment.
         let syn = Bytes::from(nxt == Offset::SYN);
         if nxt >= self.stream.end() {
@@ -225,7 +225,7 @@ impl Sender {
         }
         let sendable = available.min(usable);
         if sendable >= smss + syn {
-            let whole = syn + whole_segments((sendable - syn).min(self.config.max_burst), smss);
+            let whole = syn + whole_segments((sendable - syn).min(self.sizes.max_burst), smss);
             // A short tail goes along if it is the stream's end for now and Nagle agrees.
             let tail = sendable == available && self.may_send_short();
             return Ok(nxt..nxt + if tail { sendable } else { whole });
@@ -244,15 +244,15 @@ impl Sender {
     /// The longest run of bytes to be sent at once: a super-segment, but at most a millisecond
     /// of the pacing rate.
     fn burst_limit(&self) -> Bytes {
-        let smss = self.config.smss;
+        let smss = self.sizes.smss;
         let paced = self
             .pacing_rate()
             .map_or(Bytes::MAX, |rate| Bytes::new(rate.bytes_in(Duration::from_millis(1))));
-        whole_segments(self.config.max_burst.min(paced), smss)
+        whole_segments(self.sizes.max_burst.min(paced), smss)
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        self.cwnd.pacing_rate(&self.config, self.timers.rtt().congestion_srtt())
+        self.cwnd.pacing_rate(&self.config, self.sizes.smss, self.timers.rtt().congestion_srtt())
     }
 
     fn first_time(&mut self, now: Instant, range: Range<Offset>, cause: Cause) -> Transmission {
@@ -289,8 +289,7 @@ impl Sender {
         let sent = self.left(now, sent);
         self.timers.sent(now);
         self.pace(now, &sent);
-        if self.config.spare_copies {
-            let copies = self.spare_copies.get_or_insert_default();
+        if let Some(copies) = &mut self.spare_copies {
             copies.retransmitted(range, self.flight.ledger());
         }
         sent
@@ -334,7 +333,7 @@ impl Sender {
 
     /// The flight has `range` from now on, or has it once more.
     pub(super) fn note_sent(&mut self, now: Instant, range: Range<Offset>, again: bool) {
-        let (timing, smss) = (self.timers.timing(), self.config.smss);
+        let (timing, smss) = (self.timers.timing(), self.sizes.smss);
         self.flight.sent(&SentFacts { now, range, again, timing, smss });
     }
 
@@ -352,13 +351,13 @@ impl Sender {
     fn pace(&mut self, now: Instant, sent: &Transmission) {
         if let Some(rate) = self.pacing_rate() {
             let bytes = sent.range.end - sent.range.start;
-            let segments = bytes.div_ceil(self.config.smss).max(1);
+            let segments = bytes.div_ceil(self.sizes.smss).max(1);
             self.gate.sent(now, bytes + self.config.overhead * segments, rate);
         }
     }
 
     fn recovery_probe(&mut self, now: Instant, probe: Probe) -> Option<Transmission> {
-        let smss = self.config.smss;
+        let smss = self.sizes.smss;
         if probe == Probe::First {
             let first = self.flight.first()?;
             return Some(self.retransmit_to_probe(now, first, Cause::ProbeTimeout));
@@ -377,7 +376,7 @@ impl Sender {
         range: Range<Offset>,
         cause: Cause,
     ) -> Transmission {
-        let sent = self.retransmit(now, range, self.config.smss, cause);
+        let sent = self.retransmit(now, range, self.sizes.smss, cause);
         self.tally.stats.probes += u64::from(!sent.range.is_empty());
         sent
     }
@@ -388,7 +387,7 @@ impl Sender {
         let nxt = self.snd_nxt();
         let usable = self.window.usable(nxt);
         if usable > Bytes::ZERO && nxt < self.stream.end() {
-            let end = self.stream.written().min(nxt + usable.min(self.config.smss));
+            let end = self.stream.written().min(nxt + usable.min(self.sizes.smss));
             let sent = self.send_new(now, nxt..end, cause);
             self.timers.sent_to_probe(now);
             self.pace(now, &sent);

@@ -19,7 +19,7 @@ fn full() -> (CongestionWindow, Flight) {
         let range = segment(number);
         flight.sent(&SentFacts { now, range, again, timing, smss });
     }
-    (CongestionWindow::new(proportional().congestion()), flight)
+    (CongestionWindow::new(&proportional()), flight)
 }
 
 fn meet(cwnd: &mut CongestionWindow, flight: &Flight, episode: Episode) {
