@@ -192,6 +192,7 @@ fn links_and_tcp_do_not_know_each_other() {
         "links/src",
         "emulator/src/changes.rs",
         "emulator/src/datagram.rs",
+        "emulator/src/duplex_link.rs",
         "emulator/src/emulator.rs",
         "emulator/src/live.rs",
         "cli/src/link",

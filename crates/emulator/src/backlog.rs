@@ -51,9 +51,9 @@ impl Away {
 mod tests {
     use super::*;
     use crate::datagram::Datagram;
-    use crate::way::Way;
     use bentpipe_core::link::LinkConfig;
     use bentpipe_core::units::Rate;
+    use bentpipe_links::{Direction, DirectionConfig};
     use rand::{RngExt as _, SeedableRng as _};
     use rand_pcg::Pcg64Mcg;
 
@@ -78,7 +78,7 @@ mod tests {
             rate: Some(Rate::from_bits_per_sec(8_000_000).into()),
             ..LinkConfig::IDEAL
         };
-        let mut way = Way::new((config, None));
+        let mut direction = Direction::new(DirectionConfig::from(config));
         let ms = Instant::from_millis;
         let (mut last, mut carried, mut read) = (Instant::ZERO, 0, 0);
         for tick in 0..4000_u64 {
@@ -93,10 +93,10 @@ mod tests {
                     Some(away) => away.arrival(number as usize, came as usize),
                     None => now,
                 };
-                way.push(moment, Datagram::from(vec![0; 1000]));
+                direction.push(moment, Datagram::from(vec![0; 1000]));
             }
             read += came;
-            while let Some((at, _)) = way.pop(now) {
+            while let Some((at, _)) = direction.pop(now) {
                 (last, carried) = (at, carried + 1);
             }
         }
@@ -104,7 +104,7 @@ mod tests {
         last
     }
 
-    /// However late it is looked at, and whatever comes meanwhile: no packet arrives before the line and the way let it.
+    /// However late it is looked at, and whatever comes meanwhile: no packet arrives before rate and delay let it.
     #[test]
     fn no_packet_is_early() {
         let config = LinkConfig {
@@ -112,12 +112,12 @@ mod tests {
             delay: Duration::from_millis(250).into(),
             ..LinkConfig::IDEAL
         };
-        let mut way = Way::new((config, None));
+        let mut direction = Direction::new(DirectionConfig::from(config));
         let mut random = Pcg64Mcg::seed_from_u64(1);
         let mut came: Vec<Instant> = Vec::new();
         let (mut now, mut early) = (Instant::from_millis(1), 0);
-        let mut check = |way: &mut Way, came: &[Instant], now: Instant| {
-            while let Some((at, packet)) = way.pop(now) {
+        let mut check = |direction: &mut Direction<Datagram>, came: &[Instant], now: Instant| {
+            while let Some((at, packet)) = direction.pop(now) {
                 let number = u32::from_be_bytes(packet.ip.bytes[..4].try_into().unwrap());
                 let line = Duration::from_micros(packet.ip.bytes.len() as u64);
                 early +=
@@ -135,7 +135,7 @@ mod tests {
                 .map(|_| deadline + Duration::from_nanos(random.random_range(0..=span)))
                 .collect();
             moments.sort_unstable();
-            check(&mut way, &came, woke);
+            check(&mut direction, &came, woke);
             let away = Away::find(Some(deadline), woke).map(|away| away.until(read));
             let count = moments.len();
             for (number, moment) in moments.into_iter().enumerate() {
@@ -144,13 +144,13 @@ mod tests {
                 came.push(moment);
                 let mut packet = Datagram::from(bytes);
                 let taken = away.map_or(read, |away| away.arrival(number, count));
-                packet.earliest = way.earliest_arrival((taken, read), &packet);
-                way.push(taken, packet);
+                packet.not_before = direction.earliest_arrival((taken, read), &packet);
+                direction.push(taken, packet);
             }
             now = read;
         }
-        check(&mut way, &came, now + Duration::from_secs(10));
-        assert_eq!((early, way.counters().delivered.packets), (0, came.len() as u64));
+        check(&mut direction, &came, now + Duration::from_secs(10));
+        assert_eq!((early, direction.counters().delivered.packets), (0, came.len() as u64));
     }
 
     #[test]

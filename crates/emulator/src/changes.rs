@@ -1,15 +1,14 @@
 //! Changes of a running link, said as settings: which of them it takes, and what they make of its two directions.
 
 use crate::live::{self, LiveError};
-use crate::way::WayChange;
-use bentpipe_links::{LinkSettings, SettingsError, Way};
+use bentpipe_links::{DirectionChange, Directions, LinkSettings, SettingsError};
 
 const RATE: &[&str] = &["rate"];
 const DELAY: &[&str] = &["delay"];
 const LOSSES: &[&str] = &["loss", "gilbert-elliott", "bit-errors"];
 const IMPAIRMENTS: &[&str] = &["jitter", "reorder", "reorder-by", "duplicate", "corrupt"];
-/// Both ways, as they are set one by one.
-const WAYS: [(Way, &str); 2] = [(Way::Forward, "down"), (Way::Back, "up")];
+/// Each direction, as it is called where it is set alone.
+const EACH: [(Directions, &str); 2] = [(Directions::Forward, "down"), (Directions::Back, "up")];
 
 /// Why a running link does not change.
 #[derive(Debug, thiserror::Error)]
@@ -36,9 +35,9 @@ pub enum ChangeError {
 pub struct ChangeRequest<'a> {
     /// Of both directions.
     pub both: Option<&'a str>,
-    /// Of the way down.
+    /// Of the direction down.
     pub down: Option<&'a str>,
-    /// Of the way up.
+    /// Of the direction up.
     pub up: Option<&'a str>,
 }
 
@@ -48,17 +47,17 @@ pub struct LinkChange {
     /// Its settings from then on.
     pub settings: LinkSettings,
     /// What becomes of the emulator's directions.
-    pub ways: [Option<WayChange>; 2],
+    pub directions: [Option<DirectionChange>; 2],
 }
 
-/// Reads a change of the link with these `settings` and `seed`. `ways` are those of the emulator's directions.
+/// Reads a change of the link with these `settings` and `seed`, whose directions the emulator has in the order `order`.
 ///
 /// # Errors
 /// [`ChangeError`]
 pub fn read(
     settings: &LinkSettings,
     request: &ChangeRequest<'_>,
-    ways: [Way; 2],
+    order: [Directions; 2],
     seed: u64,
 ) -> Result<LinkChange, ChangeError> {
     let before = settings;
@@ -66,36 +65,36 @@ pub fn read(
     let mut own = [LinkSettings::default(), LinkSettings::default()];
     // What is said of both holds for either, whatever was said of that one before.
     let said = [
-        ("--both", request.both, &WAYS[..]),
-        ("--down", request.down, &WAYS[..1]),
-        ("--up", request.up, &WAYS[1..]),
+        ("--both", request.both, &EACH[..]),
+        ("--down", request.down, &EACH[..1]),
+        ("--up", request.up, &EACH[1..]),
     ];
-    for (origin, text, ways) in said {
+    for (origin, text, each) in said {
         let Some(text) = text else { continue };
-        for (way, _) in ways {
-            let at = usize::from(*way == Way::Back);
+        for (direction, _) in each {
+            let at = usize::from(*direction == Directions::Back);
             for target in [&mut settings, &mut own[at]] {
-                target.add(*way, origin, text)?;
+                target.add(*direction, origin, text)?;
             }
         }
     }
     check(before, &settings, &own)?;
     let link = live::read(&settings, seed)?;
-    let mut parts = link.parts().map(Some);
-    let ways = ways.map(|way| {
-        let at = usize::from(way == Way::Back);
-        let keys = own[at].keys(way);
+    let mut configs = link.configs().map(Some);
+    let directions = order.map(|direction| {
+        let at = usize::from(direction == Directions::Back);
+        let keys = own[at].keys(direction);
         let any = |of: &[&str]| keys.iter().any(|key| of.contains(key));
-        let parts = parts[at].take().filter(|_| !keys.is_empty())?;
-        Some(WayChange {
-            parts,
+        let config = configs[at].take().filter(|_| !keys.is_empty())?;
+        Some(DirectionChange {
+            config,
             rate: any(RATE),
             delay: any(DELAY),
             losses: any(LOSSES),
             impairments: any(IMPAIRMENTS),
         })
     });
-    Ok(LinkChange { settings, ways })
+    Ok(LinkChange { settings, directions })
 }
 
 /// Whether each direction can take what its `own` settings say.
@@ -104,13 +103,13 @@ fn check(
     after: &LinkSettings,
     own: &[LinkSettings; 2],
 ) -> Result<(), ChangeError> {
-    let traced = before.keys(Way::Both).contains(&"trace");
-    for ((way, name), own) in WAYS.iter().zip(own) {
-        let keys = own.keys(*way);
+    let traced = before.keys(Directions::Both).contains(&"trace");
+    for ((direction, name), own) in EACH.iter().zip(own) {
+        let keys = own.keys(*direction);
         if let Some(key) = keys.iter().find(|key| !changeable().contains(key)) {
             return Err(ChangeError::Fixed { key: (*key).to_owned() });
         }
-        if !keys.is_empty() && (traced || after.keys(*way).contains(&"trace")) {
+        if !keys.is_empty() && (traced || after.keys(*direction).contains(&"trace")) {
             return Err(ChangeError::Trace(name));
         }
     }
@@ -126,15 +125,15 @@ fn changeable() -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    /// What becomes of the ways down and up of a link with `settings`, or why not.
+    /// What becomes of the directions down and up of a link with `settings`, or why not.
     fn change(
         settings: &str,
         request: &ChangeRequest<'_>,
-    ) -> Result<[Option<WayChange>; 2], String> {
+    ) -> Result<[Option<DirectionChange>; 2], String> {
         let mut before = LinkSettings::default();
-        before.add(Way::Both, "--both", settings).unwrap();
-        let change = read(&before, request, [Way::Forward, Way::Back], 1);
-        change.map(|change| change.ways).map_err(|error| error.to_string())
+        before.add(Directions::Both, "--both", settings).unwrap();
+        let change = read(&before, request, [Directions::Forward, Directions::Back], 1);
+        change.map(|change| change.directions).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -144,8 +143,8 @@ mod tests {
         let down = down.unwrap();
         assert!(down.rate && down.losses && !down.delay && !down.impairments && up.is_none());
         let request = ChangeRequest { both: Some("jitter=5ms"), ..Default::default() };
-        let ways = change("rate=8Mbit/s,delay=20ms", &request).unwrap();
-        assert!(ways.into_iter().flatten().filter(|way| way.impairments && !way.rate).count() == 2);
+        let both = change("rate=8Mbit/s,delay=20ms", &request).unwrap();
+        assert!(both.iter().flatten().filter(|one| one.impairments && !one.rate).count() == 2);
     }
 
     #[test]

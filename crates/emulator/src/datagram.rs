@@ -3,6 +3,7 @@
 use crate::ticket::Ticket;
 use bentpipe_core::link;
 use bentpipe_core::time::Instant;
+use bentpipe_links::DirectionPacket;
 use bentpipe_linux::packet::Packet;
 use bentpipe_linux::vnet_hdr::Checksum;
 use std::net::IpAddr;
@@ -15,19 +16,21 @@ pub(crate) struct Datagram {
     /// If a recording is made.
     pub(crate) ticket: Option<Ticket>,
     /// It does not arrive before.
-    pub(crate) earliest: Instant,
+    pub(crate) not_before: Instant,
+    /// One of its bits was turned over.
+    damaged: bool,
 }
 
 impl From<Packet> for Datagram {
     fn from(packet: Packet) -> Datagram {
-        Datagram { ip: packet, ticket: None, earliest: Instant::ZERO }
+        Datagram { ip: packet, ticket: None, not_before: Instant::ZERO, damaged: false }
     }
 }
 
 /// Another packet with the same bytes, of which nothing is recorded if it vanishes.
 impl Clone for Datagram {
     fn clone(&self) -> Datagram {
-        Datagram { ip: self.ip.clone(), ticket: None, earliest: self.earliest }
+        Datagram { ip: self.ip.clone(), ticket: None, ..*self }
     }
 }
 
@@ -90,21 +93,12 @@ impl link::LinkPacket for Datagram {
     }
 }
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-
-impl Datagram {
-    /// Says what has become of it, to a recording.
-    fn note(&mut self, note: &'static str) {
-        if let Some(ticket) = &mut self.ticket {
-            ticket.note = note;
-        }
-    }
-
+impl DirectionPacket for Datagram {
     /// Turns over the bit at this part of what is behind the IP header, so that the transport's checksum is wrong; of
-    /// a header alone, one of its own.
-    pub(crate) fn damage(&mut self, place: f64) {
+    /// a header alone, one of its own. The packet goes on: the host that it reaches discards it.
+    fn damage(mut self, place: f64) -> Result<Datagram, Datagram> {
         self.note("damaged: one bit");
+        self.damaged = true;
         // Else the sum would be made of the damaged bytes.
         self.ip.complete();
         let header = match self.ip.bytes.first().map(|byte| byte >> 4) {
@@ -117,6 +111,27 @@ impl Datagram {
         let bit = ((place * bits as f64) as usize).min(bits.saturating_sub(1));
         if let Some(byte) = self.ip.bytes.get_mut(begin + bit / 8) {
             *byte ^= 1 << (bit % 8);
+        }
+        Ok(self)
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    fn not_before(&self) -> Instant {
+        self.not_before
+    }
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+impl Datagram {
+    /// Says what has become of it, to a recording.
+    fn note(&mut self, note: &'static str) {
+        if let Some(ticket) = &mut self.ticket {
+            ticket.note = note;
         }
     }
 
@@ -193,6 +208,20 @@ mod tests {
         assert_ne!(Datagram::from(six).flow_hash(), Datagram::from(vec![0x60; 44]).flow_hash());
         for bytes in [vec![], vec![0x45; 19], vec![0x4f; 20], vec![0x6f; 39], vec![0xff; 64]] {
             Datagram::from(bytes).flow_hash();
+        }
+    }
+
+    #[test]
+    fn damage_is_one_bit_behind_the_ip_header() {
+        let mut bytes = vec![0x45, 0, 0, 48, 0, 0, 0x40, 0, 64, 17, 0, 0];
+        bytes.extend([10, 0, 0, 1, 10, 0, 0, 2, 1, 2, 3, 4, 0, 28, 9, 9]);
+        bytes.resize(48, 0xa5);
+        for place in [0.0, 0.3, 0.5, 0.999_999] {
+            let damaged = Datagram::from(bytes.clone()).damage(place).unwrap();
+            assert!(damaged.is_damaged() && !Datagram::from(bytes.clone()).is_damaged());
+            assert_eq!(damaged.ip.bytes[..20], bytes[..20]);
+            let differ = damaged.ip.bytes.iter().zip(&bytes).map(|(a, b)| (a ^ b).count_ones());
+            assert_eq!(differ.sum::<u32>(), 1, "{place}");
         }
     }
 

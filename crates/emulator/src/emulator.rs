@@ -1,6 +1,6 @@
 //! The live link emulator: two TUN devices with one link for each direction between them.
 //!
-//! The same [`Link`](bentpipe_core::link::Link) runs in the simulator; here its clock is the kernel's and its packets are real.
+//! The same [`Direction`] runs in the simulator; here its clock is the kernel's and its packets are real.
 //!
 //! A packet enters its link when it is read and leaves when its moment has come, or as soon after
 //! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up. What came while
@@ -8,16 +8,16 @@
 
 use crate::backlog::{self, Away};
 use crate::datagram::Datagram;
+use crate::duplex_link::{DuplexLink, DuplexLinkConfig};
 use crate::lateness::Lateness;
 use crate::link_control::{LinkQuestion, LinkQuestions, LinkState};
-use crate::record_way::RecordedWays;
+use crate::link_tap::LinkTap;
 use crate::recording::{Recording, RecordingSummary};
 use crate::too_long::LengthLimit;
-use crate::way::{LinkParts, Way};
-use crate::ways::Ways;
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
+use bentpipe_links::Direction;
 use bentpipe_linux::clock::Clock;
 use bentpipe_linux::join::Joined;
 use bentpipe_linux::packet::Packet;
@@ -98,7 +98,7 @@ impl Carried {
 pub struct Emulator {
     clock: Clock,
     tuns: [Tun; 2],
-    ways: Ways,
+    link: DuplexLink,
     exit: Exit,
     refused: [u64; 2],
     carried: [Carried; 2],
@@ -110,18 +110,18 @@ pub struct Emulator {
     /// When the last that has left was to.
     last_due: Instant,
     questions: Option<LinkQuestions>,
-    recorded: Option<RecordedWays>,
+    tap: Option<LinkTap>,
     limit: Option<LengthLimit>,
 }
 
 impl Emulator {
-    /// A link of `parts`: direction *i* comes in through `tuns[i]`.
-    pub fn new(tuns: [Tun; 2], exit: Exit, parts: impl Into<LinkParts>) -> Emulator {
+    /// A link that is configured so: direction *i* comes in through `tuns[i]`.
+    pub fn new(tuns: [Tun; 2], exit: Exit, config: impl Into<DuplexLinkConfig>) -> Emulator {
         poll::set_timer_slack();
         Emulator {
             clock: Clock::start(),
             tuns,
-            ways: Ways::new(parts.into()),
+            link: DuplexLink::new(config.into()),
             exit,
             refused: [0; 2],
             carried: [Carried::default(); 2],
@@ -130,7 +130,7 @@ impl Emulator {
             joined: Joined::default(),
             last_due: Instant::ZERO,
             questions: None,
-            recorded: None,
+            tap: None,
             limit: None,
         }
     }
@@ -142,13 +142,13 @@ impl Emulator {
 
     /// Records what crosses it from now on.
     pub fn record(&mut self, recording: Recording) {
-        self.ways.both_mut().iter_mut().for_each(Way::keep_lost);
-        self.recorded = Some(RecordedWays::new(recording, self.clock.now()));
+        self.link.both_mut().iter_mut().for_each(Direction::keep_lost);
+        self.tap = Some(LinkTap::new(recording, self.clock.now()));
     }
 
     /// Ends what is recorded; what has become of it, if there was a recording.
     pub fn end_recording(&mut self) -> Option<RecordingSummary> {
-        self.recorded.take().map(RecordedWays::end)
+        self.tap.take().map(LinkTap::end)
     }
 
     /// Answers these questions while it runs.
@@ -172,7 +172,7 @@ impl Emulator {
         loop {
             let now = self.clock.now();
             self.deliver(now);
-            let next = self.ways.next();
+            let next = self.link.next();
             // While packets leave one after the other, what has come is read when some of them have.
             let dense = next.is_some_and(|next| next <= self.last_due + DENSE);
             let next = next.map(|next| if dense { next + GATHER } else { next });
@@ -199,12 +199,12 @@ impl Emulator {
 
     /// The counters so far.
     pub fn summary(&self) -> LinkSummary {
-        let ways = self.ways.both();
+        let directions = self.link.both();
         LinkSummary {
-            directions: ways.each_ref().map(Way::counters),
+            directions: directions.each_ref().map(Direction::counters),
             refused: self.refused,
-            duplicated: ways.each_ref().map(Way::duplicated),
-            damaged: ways.each_ref().map(Way::damaged),
+            duplicated: directions.each_ref().map(Direction::duplicated),
+            damaged: directions.each_ref().map(Direction::damaged),
             rates: self.carried.each_ref().map(Carried::rate),
             lateness: self.lateness.clone(),
         }
@@ -215,17 +215,18 @@ impl Emulator {
         let Some(questions) = self.questions.take() else { return };
         for (question, reply) in questions.take() {
             let now = self.clock.now();
-            self.ways.advance(now);
-            let held = self.ways.both_mut().each_mut().map(|way| way.held(now));
+            self.link.advance(now);
+            self.link.both_mut().iter_mut().for_each(|direction| direction.advance(now));
+            let directions = self.link.both();
             let state = LinkState {
                 uptime: now.saturating_since(Instant::ZERO),
                 summary: self.summary(),
-                queued: held.map(|(queued, _)| queued),
-                inside: held.map(|(_, inside)| inside),
+                queued: directions.each_ref().map(|direction| direction.link().queued()),
+                inside: directions.each_ref().map(Direction::inside),
             };
             if let LinkQuestion::Change(changes) = question {
-                for (way, change) in self.ways.both_mut().iter_mut().zip(*changes) {
-                    change.into_iter().for_each(|change| way.change(now, change));
+                for (direction, change) in self.link.both_mut().iter_mut().zip(*changes) {
+                    change.into_iter().for_each(|change| direction.change(now, change));
                 }
             }
             // Who asked may have lost patience.
@@ -234,11 +235,11 @@ impl Emulator {
         self.questions = Some(questions);
     }
 
-    /// Begins anew, at time zero, as a link of `parts` that nothing has crossed yet. What was inside
+    /// Begins anew, at time zero, as a link that is configured so and that nothing has crossed yet. What was inside
     /// is gone.
-    pub fn restart(&mut self, parts: impl Into<LinkParts>) {
+    pub fn restart(&mut self, config: impl Into<DuplexLinkConfig>) {
         self.clock = Clock::start();
-        self.ways = Ways::new(parts.into());
+        self.link = DuplexLink::new(config.into());
         self.refused = [0; 2];
         self.carried = [Carried::default(); 2];
         self.lateness = Lateness::default();
@@ -248,20 +249,20 @@ impl Emulator {
     /// The counters of both directions, and how full their queues have been, up to now.
     pub fn counts(&mut self) -> [(Counters, Occupancy); 2] {
         let now = self.clock.now();
-        self.ways.advance(now);
-        self.ways.both_mut().each_mut().map(|way| {
-            let occupancy = way.occupancy(now);
-            (way.counters(), occupancy)
+        self.link.advance(now);
+        self.link.both_mut().each_mut().map(|direction| {
+            direction.advance(now);
+            (direction.counters(), direction.link().bottleneck().occupancy().at(now))
         })
     }
 
     /// Writes every packet that has arrived by `now`.
     fn deliver(&mut self, now: Instant) {
-        self.ways.advance(now);
+        self.link.advance(now);
         for side in 0..2 {
-            while let Some((due, mut packet)) = self.ways.both_mut()[side].pop(now) {
-                if let Some(recorded) = &mut self.recorded {
-                    recorded.left(side, self.clock.now(), &mut packet);
+            while let Some((due, mut packet)) = self.link.both_mut()[side].pop(now) {
+                if let Some(tap) = &mut self.tap {
+                    tap.left(side, self.clock.now(), &mut packet);
                 }
                 if !self.joined.add(due, &packet.ip) {
                     self.write(side);
@@ -269,8 +270,8 @@ impl Emulator {
                 }
             }
             self.write(side);
-            if let Some(recorded) = &mut self.recorded {
-                recorded.tell_missing(side, now, &mut self.ways.both_mut()[side]);
+            if let Some(tap) = &mut self.tap {
+                tap.tell_missing(side, now, &mut self.link.both_mut()[side]);
             }
         }
     }
@@ -304,7 +305,7 @@ impl Emulator {
 
     /// Whether a packet is to leave by now.
     fn is_due(&self, now: Instant) -> bool {
-        self.ways.next().is_some_and(|next| next <= now)
+        self.link.next().is_some_and(|next| next <= now)
     }
 
     /// Reads from device `side` into its link, up to [`BURST`] times. What is to leave meanwhile does.
@@ -348,10 +349,10 @@ impl Emulator {
         for (number, packet) in self.came.drain(..).enumerate() {
             let now = at(number, count);
             let mut push = |mut packet: Datagram| {
-                packet.earliest = self.ways.both()[side].earliest_arrival((now, read), &packet);
-                match &mut self.recorded {
-                    Some(recorded) => recorded.push(side, now, &mut self.ways, packet),
-                    None => self.ways.push(side, now, packet),
+                packet.not_before = self.link.both()[side].earliest_arrival((now, read), &packet);
+                match &mut self.tap {
+                    Some(tap) => tap.push(side, now, &mut self.link, packet),
+                    None => self.link.push(side, now, packet),
                 }
             };
             match self.limit.as_mut().filter(|limit| limit.is_exceeded_by(&packet)) {

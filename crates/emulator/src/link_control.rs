@@ -2,9 +2,9 @@
 //! packets answers between two of them.
 
 use crate::emulator::LinkSummary;
-use crate::way::WayChange;
 use bentpipe_core::link::Count;
 use bentpipe_core::time::Duration;
+use bentpipe_links::DirectionChange;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,7 +22,7 @@ pub enum LinkQuestion {
     /// How it is.
     Show,
     /// To go on otherwise, in the directions for which there is something; and how it was until then.
-    Change(Box<[Option<WayChange>; 2]>),
+    Change(Box<[Option<DirectionChange>; 2]>),
 }
 
 /// A link at a moment.

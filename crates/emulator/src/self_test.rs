@@ -2,9 +2,9 @@
 //! beside it.
 
 use crate::bare_timer;
+use crate::duplex_link::DuplexLinkConfig;
 use crate::emulator::{Emulator, Exit, LinkSummary};
 use crate::lateness::Lateness;
-use crate::way::LinkParts;
 use bentpipe_core::units::Rate;
 use bentpipe_linux::command::{CommandError, run as run_command};
 use bentpipe_linux::poll::LoopError;
@@ -70,13 +70,13 @@ pub struct SelfTest {
     pub cost: Option<Duration>,
 }
 
-/// Fills the link of these `parts` for `span`, each direction with more than its `rates` say, or not at all. Emulator
+/// Fills the link that is configured so for `span`, each direction with more than its `rates` say, or not at all. Emulator
 /// and bare timer are real-time threads if told so. The namespaces have no names and go with this process.
 ///
 /// # Errors
 /// [`SelfTestError`].
 pub fn run(
-    parts: LinkParts,
+    config: DuplexLinkConfig,
     rates: [Option<Rate>; 2],
     span: Duration,
     realtime: bool,
@@ -85,7 +85,7 @@ pub fn run(
     let [(near, near_host), (far, far_host)] = [host("bp-self0", 1)?, host("bp-self1", 2)?];
     near_host.socket.connect("198.18.255.2:9000")?;
     far_host.socket.connect("198.18.255.1:9000")?;
-    let mut emulator = Emulator::new([near, far], Exit::Other, parts);
+    let mut emulator = Emulator::new([near, far], Exit::Other, config);
     let (stop, stopped) = UnixStream::pair()?;
     let ended = AtomicBool::new(false);
     let (near, far) = (&near_host, &far_host);

@@ -54,7 +54,7 @@ impl LengthLimit {
         packet.ip.bytes.len() > self.mtu || is_six && self.mtu < IPV6_MTU
     }
 
-    /// What goes on of a packet that has come in on this way. It has a right checksum then, and each part its own header.
+    /// What goes on of a packet that has come in on this side. It has a right checksum then, and each part its own header.
     pub(crate) fn pass(&mut self, side: usize, mut packet: Datagram) -> Vec<Datagram> {
         packet.ip.complete();
         if let Some(parts) = cut(&packet, self.mtu) {

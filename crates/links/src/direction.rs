@@ -1,259 +1,313 @@
-//! The two directions of a link: each has a rate, a delay, a queue, losses and impairments.
+//! One direction of a link: a [`Link`], the impairments behind it, and the packets that are on
+//! their way.
+//!
+//! ```text
+//! push → Link → impairments → arrivals, by their moments → pop
+//! ```
+//!
+//! The simulator and the emulator run the same direction: on packets as structs in virtual time,
+//! and on real packets in real time. It has no clock and does no I/O. Events have their exact
+//! moments, however late they are asked for.
 
-use crate::impairment::{self, IMPAIRMENTS, Impairments};
-use crate::loss::{self, Outages, merge_spans};
-use crate::profile::Ground;
-use crate::queue::{self, read_queue};
-use crate::trace::Trace;
-use bentpipe_config::document::Table;
-use bentpipe_config::reader::{Context, Reader, Result, Section, field, one_of};
-use bentpipe_core::link::{Framing, Line, LossKind, Order, QueueKind, Varying};
-use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Bytes, Probability, Rate};
-use rand_pcg::Pcg64Mcg;
+mod config;
+#[cfg(test)]
+mod tests;
 
-/// One direction of a link.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Direction {
-    /// Bottleneck rate; `None` sends in no time.
-    pub rate: Option<Varying<Rate>>,
-    /// What the link layer adds to each packet on the line.
-    pub framing: Framing,
-    /// The medium that it shares with all directions which name it, one packet at a time.
-    pub medium: Option<String>,
-    /// Propagation delay.
-    pub delay: Varying<Duration>,
-    /// What waits for the line.
-    pub queue: QueueKind,
-    /// What a shrinking delay does to the order of packets.
-    pub order: Order,
-    /// How packets are lost.
-    pub loss: LossKind,
-    /// Probability that a bit is wrong; one wrong bit loses its packet.
-    pub bit_errors: Varying<Probability>,
-    /// When nothing passes.
-    pub outages: Vec<Outages>,
-    /// Jitter, reordering, duplicates, damage.
-    pub impairments: Impairments,
-}
+pub use config::{DirectionChange, DirectionConfig};
 
-impl Direction {
-    /// All outages that begin within `duration`, by chance drawn from `rng`: spans (beginning,
-    /// length), in order, none touching the next.
-    pub fn outage_spans(
-        &self,
-        rng: &mut Pcg64Mcg,
-        duration: Duration,
-    ) -> Vec<(Duration, Duration)> {
-        let mut spans: Vec<_> =
-            self.outages.iter().flat_map(|outages| outages.spans(rng, duration)).collect();
-        merge_spans(&mut spans);
-        spans
+use crate::impaired::{Fate, Impaired};
+use bentpipe_core::link::{Count, Counters, GatedLine, Link, LinkPacket, Losses};
+use bentpipe_core::time::{Instant, earliest};
+use std::collections::BTreeMap;
+
+/// A packet that impairments can double and damage.
+pub trait DirectionPacket: LinkPacket + Clone {
+    /// Turns over the bit at this part of the packet's length, 0 to 1.
+    ///
+    /// # Errors
+    /// The packet as it was, if a checksum is looked at where it would arrive: it is lost there.
+    fn damage(self, place: f64) -> Result<Self, Self>;
+
+    /// Whether the packet arrives damaged; it counts as lost.
+    fn is_damaged(&self) -> bool;
+
+    /// A moment before which the packet does not arrive.
+    fn not_before(&self) -> Instant {
+        Instant::ZERO
     }
 }
 
-/// The tables of a direction and all in it, in the order of the reference.
-pub const SECTIONS: &[&Section] = &[
-    &DIRECTION,
-    &IMPAIRMENTS,
-    &impairment::MEDIUM,
-    &queue::DROP_TAIL,
-    &queue::RED,
-    &queue::CODEL,
-    &queue::FQ_CODEL,
-    &queue::PIE,
-    &queue::POLICER,
-    &loss::GILBERT_ELLIOTT,
-    &loss::OUTAGE,
-    &loss::RANDOM_OUTAGES,
-];
+impl<P: DirectionPacket> DirectionPacket for Box<P> {
+    fn damage(self, place: f64) -> Result<Box<P>, Box<P>> {
+        (*self).damage(place).map(Box::new).map_err(Box::new)
+    }
 
-/// The keys of a direction, but for its [`IMPAIRMENTS`].
-pub const DIRECTION: Section = Section {
-    path: "link.NAME (and its `back`)",
-    about: "A direction of a link. The rate counts IP packets with their headers, and what `overhead` adds to each. Utilisation and \
-            counters are of packets without it.",
-    fields: &[
-        field("rate", "a rate, or `unlimited`", "the profile's; else unlimited", "of the line"),
-        field(
-            "overhead",
-            "bytes",
-            "0B",
-            "what the link layer adds to each packet on the line; Ethernet: 38B (preamble, header, checksum, gap)",
-        ),
-        field(
-            "min-packet",
-            "bytes",
-            "0B",
-            "shorter packets are padded to this on the line; Ethernet: 46B",
-        ),
-        field(
-            "medium",
-            "a name of yours, or `none`",
-            "`none`",
-            "directions that name the same medium share it, one packet at a time: both of a half-duplex link, or those of several stations. See below",
-        ),
-        field(
-            "delay",
-            "a time",
-            "the profile's or the orbit's; else 0s",
-            "of propagation, one way",
-        ),
-        field("queue", "a limit, or a table", queue::DEFAULT, "what waits for the line"),
-        field(
-            "loss",
-            "a probability",
-            "0",
-            "that a packet is lost, independently; or bursts as `bentpipe link` takes them: `gilbert-elliott:burst=5,loss=1%`",
-        ),
-        field(
-            "bit-errors",
-            "a probability",
-            "0",
-            "that a bit is wrong, independently; one loses its packet",
-        ),
-        field("gilbert-elliott", "a table", "", "losses in bursts, instead of `loss`"),
-        one_of::<Order>(
-            "order",
-            "`kept`",
-            "what a shrinking delay does: a packet waits for the one before it, or overtakes",
-        ),
-        field(
-            "outages",
-            "a list, a table or a text",
-            "",
-            "when nothing passes; as a text `10s+500ms,60s+2s`, or `periodic:first=10s,lasting=2s,every=60s`",
-        ),
-        field(
-            "trace",
-            "a file's name",
-            "",
-            "CSV with `time` and any of `rate`, `delay`, `loss`, `bit-errors`, which override the above (but not what `back` says itself, where it has no trace of its own); found beside the scenario. Units stand with the values (`250ms`) or in the header (`time_s`, `delay_ms`, `rate_Mbit/s`, `loss_%`). A file of nothing but whole numbers is one of mahimahi's (`mm-link`): moments in ms at which a packet of 1500 bytes may leave, which is taken as a rate and begins anew after the last. `bdp` of a queue is by the greatest rate: say a queue of your own",
-        ),
-        field(
-            "trace-period",
-            "a time",
-            "the last value holds; mahimahi's last moment",
-            "after this time the trace begins anew, again and again",
-        ),
-    ],
-    example: "back = { trace = \"uplink.csv\", queue = \"30packets\" }",
-};
+    #[inline]
+    fn is_damaged(&self) -> bool {
+        (**self).is_damaged()
+    }
 
-/// Reads both directions of the link `name`, forward first. Its `ground` holds for what a direction does not say.
-///
-/// # Errors
-/// The first thing that is wrong.
-pub fn read_directions(
-    reader: &Reader<'_>,
-    name: &str,
-    [ground, back_ground]: [&Ground; 2],
-) -> Result<[Direction; 2]> {
-    let context = reader.context;
-    let forward = direction(reader, ground, &[])?;
-    // What `back` does not say is as in the forward direction.
-    let sections = [&DIRECTION, &IMPAIRMENTS];
-    let own: Vec<_> = sections.iter().flat_map(|s| s.fields).map(|field| field.key).collect();
-    let mut table = Table {
-        entries: reader
-            .table
-            .entries
-            .iter()
-            .filter(|e| own.contains(&e.key.as_str()))
-            .cloned()
-            .collect(),
-    };
-    // A trace that `back` does not name itself gives way to what it does say.
-    let mut firm = Vec::new();
-    if let Some(node) = reader.node("back") {
-        let back = Reader::open(context, node, &format!("[link.{name}.back]"), &sections)?;
-        if back.node("trace").is_none() {
-            firm.extend(back.table.keys());
+    #[inline]
+    fn not_before(&self) -> Instant {
+        (**self).not_before()
+    }
+}
+
+/// One direction of a link that carries packets of type `P`.
+#[derive(Debug)]
+pub struct Direction<P> {
+    link: Link<P>,
+    impaired: Option<Impaired>,
+    /// Behind the link, by the moment of arrival; of one moment, as they came.
+    arrivals: BTreeMap<(Instant, u64), P>,
+    numbered: u64,
+    /// When the latest packet has left the link: others do not leave before it.
+    left: Instant,
+    /// Damaged packets arrive.
+    tells: bool,
+    /// Discarded packets, if somebody wants to know.
+    discarded_packets: Option<Vec<P>>,
+    impairments: ImpairmentCounts,
+}
+
+/// What impairments have done, and what has passed them.
+#[derive(Debug, Clone, Copy, Default)]
+struct ImpairmentCounts {
+    /// Came from the link.
+    came: Count,
+    /// Damaged, and discarded where they would have arrived.
+    discarded: Count,
+    /// Damaged, and passed on.
+    damaged: Count,
+    duplicated: Count,
+    /// Went on.
+    arrived: Count,
+}
+
+impl<P: DirectionPacket> Direction<P> {
+    /// A direction as `config` says, with nothing inside.
+    pub fn new(config: DirectionConfig) -> Direction<P> {
+        let DirectionConfig { link, impaired, tells_losses } = config;
+        let mut link = Link::new(&link);
+        if tells_losses {
+            link.tell_losses();
         }
-        for (one, other) in [("loss", "gilbert-elliott"), ("gilbert-elliott", "loss")] {
-            // They exclude each other: what `back` says replaces what it would inherit.
-            if back.node(one).is_some() {
-                table.remove(other);
+        Direction {
+            link,
+            impaired,
+            arrivals: BTreeMap::new(),
+            numbered: 0,
+            left: Instant::ZERO,
+            tells: tells_losses,
+            discarded_packets: None,
+            impairments: ImpairmentCounts::default(),
+        }
+    }
+
+    /// Offers `packet` at `now`.
+    pub fn push(&mut self, now: Instant, packet: P) {
+        self.link.push(now, packet);
+    }
+
+    /// The next packet that has arrived by `now`, and when it did.
+    pub fn pop(&mut self, now: Instant) -> Option<(Instant, P)> {
+        while let Some((at, packet)) = self.link.pop_with_time(now) {
+            self.left = at.max(packet.not_before()).max(self.left);
+            // Mostly nothing is behind the link.
+            if self.impaired.is_none() && self.arrivals.is_empty() && self.left <= now {
+                self.note_damage(&packet);
+                return Some((self.left, packet));
             }
+            self.impair(self.left, packet);
         }
-        for entry in &back.table.entries {
-            table.set(&entry.key, entry.key_at, entry.node.clone());
+        let first = self.arrivals.first_entry().filter(|first| first.key().0 <= now)?;
+        let ((at, _), packet) = first.remove_entry();
+        self.impairments.arrived.add(&packet);
+        Some((at, packet))
+    }
+
+    /// When to call [`pop`](Direction::pop) next: no packet arrives earlier.
+    #[inline]
+    pub fn next(&self) -> Option<Instant> {
+        let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
+        earliest(self.link.next(), arrival)
+    }
+
+    /// Puts a packet that has left the link at `at` among the arrivals, impaired.
+    fn impair(&mut self, at: Instant, mut packet: P) {
+        self.impairments.came.add(&packet);
+        let fate = match &mut self.impaired {
+            Some(impaired) => impaired.fate(at),
+            None => Fate { at, twice: false, flip: None },
+        };
+        if let Some(place) = fate.flip {
+            packet = match packet.damage(place) {
+                Ok(packet) => packet,
+                Err(mut packet) => match self.tells && packet.mark_damaged() {
+                    true => packet,
+                    false => return self.discard(packet),
+                },
+            };
+        }
+        self.note_damage(&packet);
+        if fate.twice {
+            self.impairments.duplicated.add(&packet);
+            self.arrive(fate.at, packet.clone());
+        }
+        self.arrive(fate.at, packet);
+    }
+
+    fn arrive(&mut self, at: Instant, packet: P) {
+        self.arrivals.insert((at, self.numbered), packet);
+        self.numbered += 1;
+    }
+
+    fn discard(&mut self, packet: P) {
+        self.impairments.discarded.add(&packet);
+        if let Some(discarded) = &mut self.discarded_packets {
+            discarded.push(packet);
         }
     }
-    let name_back = format!("[link.{name}.back]");
-    let merged = Reader::of_table(context, &table, reader.at, &name_back, &sections)?;
-    let back = direction(&merged, back_ground, &firm)?;
-    Ok([forward, back])
+
+    #[inline]
+    fn note_damage(&mut self, packet: &P) {
+        if packet.is_damaged() {
+            self.impairments.damaged.add(packet);
+        }
+    }
+
+    /// Keeps from now on what is lost behind the queue, for [`take_lost`](Direction::take_lost).
+    pub fn keep_lost(&mut self) {
+        self.link.keep_lost();
+        self.discarded_packets = Some(Vec::new());
+    }
+
+    /// A packet that was lost behind the queue: by the link, or damaged and discarded.
+    pub fn take_lost(&mut self) -> Option<P> {
+        self.link.take_lost().or_else(|| self.discarded_packets.as_mut()?.pop())
+    }
+
+    /// Whether there is such a packet.
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        let discarded = self.discarded_packets.as_ref();
+        self.link.has_lost() || discarded.is_some_and(|packets| !packets.is_empty())
+    }
+
+    /// The earliest arrival of `packet`, read at `read` and taken to have come at `taken`. It may
+    /// have come just when it was read, whatever the line makes up for.
+    pub fn earliest_arrival(&self, (taken, read): (Instant, Instant), packet: &P) -> Instant {
+        if taken < read { self.link.earliest_arrival(read, packet.wire_len()) } else { taken }
+    }
+
+    /// Goes on as `change` says from `now` on. What is inside stays, and arrives when it was to.
+    pub fn change(&mut self, now: Instant, change: DirectionChange) {
+        let DirectionChange { config, rate, delay, losses, impairments } = change;
+        if losses {
+            self.link.set_losses(now, Losses::new(&config.link));
+        }
+        if rate {
+            self.link.set_rate(now, config.link.rate);
+        }
+        if delay {
+            self.link.set_delay(now, config.link.delay);
+        }
+        if impairments {
+            self.impaired = config.impaired;
+        }
+    }
+
+    /// Removes from the queue what newer packets supersede: [`Link::filter_superseded`].
+    pub fn filter_superseded(&mut self) {
+        self.link.filter_superseded();
+    }
+
+    /// Sends from now on only what it is granted, as it shares a medium: [`Link::gate`].
+    pub fn gate(&mut self) {
+        self.link.gate();
+    }
+
+    /// Lets everything happen inside the link that does by `now`: [`Link::advance`].
+    pub fn advance(&mut self, now: Instant) {
+        self.link.advance(now);
+    }
+
+    /// The link, as of the last call.
+    pub fn link(&self) -> &Link<P> {
+        &self.link
+    }
+
+    /// What has become of the packets so far. A damaged packet counts as lost. A packet that is
+    /// held up behind the link has been delivered, and one that arrives twice counts once.
+    pub fn counters(&self) -> Counters {
+        let counters = self.link.counters();
+        let lost = self.impairments.damaged + self.impairments.discarded;
+        Counters { lost: counters.lost + lost, delivered: counters.delivered - lost, ..counters }
+    }
+
+    /// Packets that arrive twice.
+    pub fn duplicated(&self) -> Count {
+        self.impairments.duplicated
+    }
+
+    /// Packets that arrive damaged.
+    pub fn damaged(&self) -> Count {
+        self.impairments.damaged
+    }
+
+    /// What is inside altogether: in the link, and behind it.
+    pub fn inside(&self) -> Count {
+        self.link.inside() + self.behind()
+    }
+
+    /// What has left the link and has not arrived.
+    fn behind(&self) -> Count {
+        let mut count = Count::default();
+        self.arrivals.values().for_each(|packet| count.add(packet));
+        count
+    }
+
+    /// Checks that what was offered is dropped, lost, inside or has come out: packets and bytes.
+    /// Duplicates are counted as offered twice.
+    ///
+    /// # Errors
+    /// What does not add up.
+    pub fn check(&self) -> Result<(), String> {
+        let Counters { offered, dropped, lost, delivered, .. } = self.link.counters();
+        let inside = self.link.inside();
+        if offered != dropped + lost + delivered + inside {
+            return Err(format!(
+                "offered {offered:?}, but dropped {dropped:?}, lost {lost:?}, inside {inside:?}, \
+                 delivered {delivered:?}"
+            ));
+        }
+        let ImpairmentCounts { came, discarded, damaged: _, duplicated, arrived } =
+            self.impairments;
+        let behind = self.behind();
+        if came + duplicated != discarded + behind + arrived {
+            return Err(format!(
+                "came {came:?} and duplicated {duplicated:?}, but discarded {discarded:?}, behind \
+                 {behind:?}, arrived {arrived:?}"
+            ));
+        }
+        Ok(())
+    }
 }
 
-/// Reads a direction; a trace does not override what is said for the keys that are `firm`.
-pub(crate) fn direction(reader: &Reader<'_>, ground: &Ground, firm: &[&str]) -> Result<Direction> {
-    let context: &Context<'_> = reader.context;
-    let unlimited = reader.node("rate").is_some_and(|rate| rate.label() == "unlimited");
-    let mut rate = match unlimited {
-        true => None,
-        false => reader.maybe("rate")?.or(ground.rate).map(Varying::Constant),
-    };
-    let mut delay = reader.maybe("delay")?.map_or_else(|| ground.delay.clone(), Varying::Constant);
-    let mut loss = loss::independent(reader)?;
-    let mut bit_errors = Varying::Constant(reader.or("bit-errors", Probability::ZERO)?);
-    if let Some(node) = reader.node("trace") {
-        let trace = Trace::read(context, node, reader.maybe("trace-period")?)?;
-        let free = |key: &str| !firm.contains(&key);
-        let traced = trace.rate.filter(|_| free("rate"));
-        rate = traced.map(Varying::from).or(rate);
-        delay = trace.delay.filter(|_| free("delay")).map_or(delay, Varying::from);
-        loss = trace.loss.filter(|_| free("loss")).map(Varying::from).or(loss);
-        let traced = trace.bit_errors.filter(|_| free("bit-errors"));
-        bit_errors = traced.map_or(bit_errors, Varying::from);
+impl<P: DirectionPacket> GatedLine for Direction<P> {
+    fn advance(&mut self, now: Instant) {
+        self.link.advance(now);
     }
-    if rate.as_ref().is_some_and(|rate| rate.greatest().bits_per_sec() == 0) {
-        return Err(reader.bad("rate", "a link at 0bit/s passes nothing"));
-    }
-    let impairments = Impairments::read(reader)?;
-    let way = delay.greatest() + impairments.mean_jitter();
-    let line = Line { rate: rate.as_ref().map(Varying::greatest), delay: way };
-    let loss = loss::kind(reader, loss)?;
-    let order = reader.choice("order")?;
-    let mut outages = Vec::new();
-    if let Some(own) = reader.maybe::<Outages>("outages")? {
-        outages.push(own);
-    }
-    if !ground.outages.is_empty() {
-        outages.push(Outages::Planned(ground.outages.clone()));
-    }
-    let zero = Bytes::new(0);
-    let framing = Framing {
-        overhead: reader.or("overhead", zero)?,
-        min_packet: reader.or("min-packet", zero)?,
-    };
-    let medium = reader.maybe::<String>("medium")?.filter(|medium| medium != "none");
-    if medium.is_some() && rate.is_none() {
-        return Err(reader.bad("medium", "a direction without `rate` takes no time on its medium"));
-    }
-    Ok(Direction {
-        rate,
-        framing,
-        medium,
-        delay,
-        queue: read_queue(context, reader.node("queue"), line)?,
-        order,
-        loss,
-        bit_errors,
-        outages,
-        impairments,
-    })
-}
 
-/// Reads `mtu`, of both directions, if there is one.
-///
-/// # Errors
-/// No link has it.
-pub fn read_mtu(reader: &Reader<'_>) -> Result<Option<u32>> {
-    let Some(bytes) = reader.maybe::<Bytes>("mtu")? else { return Ok(None) };
-    let mtu = u32::try_from(bytes.count()).ok().filter(|mtu| (68..=65_535).contains(mtu));
-    match mtu {
-        Some(mtu) => Ok(Some(mtu)),
-        None => Err(reader.bad("mtu", format!("an MTU of {bytes} (expected 128B to 65535B)"))),
+    fn asks(&self) -> bool {
+        self.link.asks()
+    }
+
+    fn grant(&mut self, now: Instant) -> Option<Instant> {
+        self.link.grant(now)
+    }
+
+    fn give_up(&mut self, now: Instant) {
+        self.link.give_up(now);
     }
 }

@@ -25,18 +25,23 @@ pub struct Impaired {
 
 /// What becomes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fate {
+pub(crate) struct Fate {
     /// When it arrives.
-    pub at: Instant,
+    pub(crate) at: Instant,
     /// It does so twice.
-    pub twice: bool,
+    pub(crate) twice: bool,
     /// The bit at this part of its length is turned over.
-    pub flip: Option<f64>,
+    pub(crate) flip: Option<f64>,
 }
 
 impl Impaired {
     /// Those of a direction whose random numbers are those of `name`; None if there are none.
-    pub fn new(what: &Impairments, order: Order, seeds: Seeds, name: &str) -> Option<Impaired> {
+    pub(crate) fn new(
+        what: &Impairments,
+        order: Order,
+        seeds: Seeds,
+        name: &str,
+    ) -> Option<Impaired> {
         let rng = |cause: &str| seeds.rng(&format!("{name}/{cause}"));
         (*what != Impairments::NONE).then(|| Impaired {
             what: what.clone(),
@@ -51,7 +56,7 @@ impl Impaired {
     }
 
     /// What becomes of the packet that would arrive at `at`. Packets are asked about in the order of their arrivals.
-    pub fn fate(&mut self, at: Instant) -> Fate {
+    pub(crate) fn fate(&mut self, at: Instant) -> Fate {
         let at = at + self.what.jitter.sample(&mut self.jitter);
         // Drawn whether it is held up or not: the next one's is the same in either case.
         let by = match self.what.reorder {

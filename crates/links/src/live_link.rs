@@ -1,10 +1,10 @@
 //! A link that is to be emulated on real packets: all that a run of it takes.
 
-use crate::direction::Direction;
-use crate::impaired::Impaired;
+use crate::direction::DirectionConfig;
 use crate::medium::media;
 use crate::random::Seeds;
-use bentpipe_core::link::{LinkConfig, Medium};
+use crate::spec::DirectionSpec;
+use bentpipe_core::link::Medium;
 use bentpipe_core::time::Duration;
 
 /// A link apart from its scenario, or one that was never in any.
@@ -13,7 +13,7 @@ pub struct LiveLink {
     /// Its random numbers are drawn by this name.
     pub name: String,
     /// Forward, and back.
-    pub directions: [Direction; 2],
+    pub directions: [DirectionSpec; 2],
     /// The longest packet that it carries, if there is a limit.
     pub mtu: Option<u32>,
     /// When it is out besides: spans (beginning, length).
@@ -25,14 +25,12 @@ pub struct LiveLink {
 }
 
 impl LiveLink {
-    /// Both directions, forward first, with the random numbers that a simulation has.
-    pub fn parts(&self) -> [(LinkConfig, Option<Impaired>); 2] {
+    /// Configures both directions, forward first, with the random numbers that a simulation has.
+    pub fn configs(&self) -> [DirectionConfig; 2] {
         [0, 1].map(|number| {
-            let direction = &self.directions[number];
             let name = format!("link.{}/{}", self.name, ["forward", "back"][number]);
-            let config = direction.config(self.seeds, &name, self.horizon, self.down.clone());
-            let (what, order) = (&direction.impairments, direction.order);
-            (config, Impaired::new(what, order, self.seeds, &name))
+            let down = self.down.clone();
+            self.directions[number].config(self.seeds, &name, self.horizon, down)
         })
     }
 

@@ -1,14 +1,14 @@
 //! What directions of links share.
 
-use crate::direction::Direction;
 use crate::random::Seeds;
+use crate::spec::DirectionSpec;
 use bentpipe_core::link::Medium;
 use bentpipe_core::units::Rate;
 use std::collections::BTreeMap;
 
 /// The media that these directions, each with the number of its line, share by name, in the order of their names.
 pub fn media<'a>(
-    lines: impl IntoIterator<Item = (&'a Direction, usize)>,
+    lines: impl IntoIterator<Item = (&'a DirectionSpec, usize)>,
     seeds: Seeds,
 ) -> Vec<Medium> {
     let mut media: BTreeMap<&str, (Vec<usize>, Rate)> = BTreeMap::new();

@@ -3,19 +3,19 @@
 //! Keys and values are those of a link in a file and read by the same code. A value is written as in TOML, or
 //! without quotes.
 
-use crate::direction::{self, DIRECTION, Direction, read_mtu};
 use crate::impairment::IMPAIRMENTS;
 use crate::live_link::LiveLink;
 use crate::profile::Ground;
 use crate::random::Seeds;
+use crate::spec::{self, DIRECTION, DirectionSpec, read_mtu};
 use bentpipe_config::document::{self, Table};
 use bentpipe_config::reader::{Context, ReadFile, Reader, Section, field};
 use bentpipe_config::{DocumentError, Problem};
 use bentpipe_core::time::Duration;
 
-/// Which direction a setting is about.
+/// The directions that a setting is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Directions {
     /// Both.
     Both,
     /// From the first end to the second: down to the user.
@@ -64,15 +64,16 @@ impl LinkSettings {
     }
 
     /// Sets `key` to the value `text`; `origin` is to be named if something is wrong with it.
-    pub fn set(&mut self, way: Way, origin: &str, key: &str, text: &str) {
+    pub fn set(&mut self, directions: Directions, origin: &str, key: &str, text: &str) {
         let at = self.origins.len();
         self.origins.push(origin.to_owned());
-        let whole = way == Way::Both && WHOLE.fields.iter().any(|field| field.key == key);
-        let table = match way {
+        let whole =
+            directions == Directions::Both && WHOLE.fields.iter().any(|field| field.key == key);
+        let table = match directions {
             _ if whole => &mut self.whole,
-            Way::Both => &mut self.both,
-            Way::Forward => &mut self.forward,
-            Way::Back => &mut self.back,
+            Directions::Both => &mut self.both,
+            Directions::Forward => &mut self.forward,
+            Directions::Back => &mut self.back,
         };
         table.set(key, at, document::loose(text.trim(), at));
         // They exclude each other: the later one holds.
@@ -83,12 +84,12 @@ impl LinkSettings {
         }
     }
 
-    /// The keys that have been set for this way and no other.
-    pub fn keys(&self, way: Way) -> Vec<&str> {
-        match way {
-            Way::Both => self.both.keys().chain(self.whole.keys()).collect(),
-            Way::Forward => self.forward.keys().collect(),
-            Way::Back => self.back.keys().collect(),
+    /// The keys that have been set for these directions and no others.
+    pub fn keys(&self, directions: Directions) -> Vec<&str> {
+        match directions {
+            Directions::Both => self.both.keys().chain(self.whole.keys()).collect(),
+            Directions::Forward => self.forward.keys().collect(),
+            Directions::Back => self.back.keys().collect(),
         }
     }
 
@@ -96,12 +97,17 @@ impl LinkSettings {
     ///
     /// # Errors
     /// It is not of this form.
-    pub fn add(&mut self, way: Way, origin: &str, text: &str) -> Result<(), SettingsError> {
+    pub fn add(
+        &mut self,
+        directions: Directions,
+        origin: &str,
+        text: &str,
+    ) -> Result<(), SettingsError> {
         for (key, value) in split(text).map_err(|why| SettingsError {
             origin: origin.to_owned(),
             problem: Box::new(Problem::Value(why)),
         })? {
-            self.set(way, origin, &key, &value);
+            self.set(directions, origin, &key, &value);
         }
         Ok(())
     }
@@ -135,7 +141,7 @@ impl LinkSettings {
         let whole = Reader::of_table(context, &self.whole, 0, WHAT, &[&WHOLE])?;
         let [forward, back] = Ground::read(&whole)?;
         let mtu = read_mtu(&whole)?;
-        let direction = |own: &Table, ground: &Ground| -> Result<Direction, DocumentError> {
+        let direction = |own: &Table, ground: &Ground| -> Result<DirectionSpec, DocumentError> {
             let mut table = self.both.clone();
             for (one, other) in [("loss", "gilbert-elliott"), ("gilbert-elliott", "loss")] {
                 if own.get(one).is_some() {
@@ -150,7 +156,7 @@ impl LinkSettings {
                 Some(_) => Vec::new(),
             };
             let reader = Reader::of_table(context, &table, 0, WHAT, &OF_DIRECTION)?;
-            direction::direction(&reader, ground, &firm)
+            spec::direction(&reader, ground, &firm)
         };
         Ok(LiveLink {
             name: "link".to_owned(),
@@ -237,15 +243,18 @@ mod tests {
 
     fn link(both: &str, down: &str, up: &str) -> Result<LiveLink, String> {
         let mut settings = LinkSettings::default();
-        let all =
-            [(Way::Both, "--both", both), (Way::Forward, "--down", down), (Way::Back, "--up", up)];
-        for (way, origin, text) in all.into_iter().filter(|(.., text)| !text.is_empty()) {
-            settings.add(way, origin, text).map_err(|error| error.to_string())?;
+        let all = [
+            (Directions::Both, "--both", both),
+            (Directions::Forward, "--down", down),
+            (Directions::Back, "--up", up),
+        ];
+        for (directions, origin, text) in all.into_iter().filter(|(.., text)| !text.is_empty()) {
+            settings.add(directions, origin, text).map_err(|error| error.to_string())?;
         }
         settings.read(&no_files, 1, Duration::from_secs(60)).map_err(|error| error.to_string())
     }
 
-    fn mbits(direction: &Direction) -> u64 {
+    fn mbits(direction: &DirectionSpec) -> u64 {
         direction.rate.as_ref().map_or(0, |rate| rate.greatest().bits_per_sec() / 1_000_000)
     }
 
@@ -294,7 +303,7 @@ mod tests {
     #[test]
     fn periodic_outages_have_no_end() {
         let found = link("outages=periodic:first=10s,lasting=2s,every=60s", "", "").unwrap();
-        let [(forward, _), _] = found.parts();
+        let [forward, _] = found.configs().map(|config| config.link);
         assert_eq!(
             forward.outages.period().map(|(first, ..)| first),
             Some(Duration::from_secs(10))

@@ -2,7 +2,7 @@
 //!
 //! They have least, mean and greatest, and means of columns for a graph.
 
-use crate::Direction;
+use crate::DirectionSpec;
 use bentpipe_core::link::{After, LossKind, Varying};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Probability, Rate};
@@ -22,7 +22,7 @@ pub struct Timeline {
 
 /// Lists what changes over time in `direction`: of rate, delay, loss and bit errors.
 #[must_use]
-pub fn timelines(direction: &Direction) -> Vec<Timeline> {
+pub fn timelines(direction: &DirectionSpec) -> Vec<Timeline> {
     let mut timelines = Vec::new();
     let rate = |rate: Rate| rate.bits_per_sec() as f64 / 1e6;
     timelines.extend(direction.rate.as_ref().and_then(|of| read("rate", "Mbit/s", of, rate)));

@@ -7,7 +7,7 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
-use bentpipe_links::Direction;
+use bentpipe_links::DirectionSpec;
 use bentpipe_papers::catalogue::{Catalogue, Files};
 use bentpipe_papers::live::Kept;
 use bentpipe_scenario::Experiment;
@@ -158,7 +158,7 @@ fn a_return_path_may_be_another_link() {
     let point = experiment.point(0);
     let link = &point.scenario.links[0];
     let (forward, back) = (&link.forward, &link.back);
-    let of = |link: &Direction| {
+    let of = |link: &DirectionSpec| {
         [
             format!("{:?}", link.rate),
             format!("{:?}", link.delay),

@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::workload::{Arrivals, Workload};
 use bentpipe_core::link::{LossKind, QueueKind};
 use bentpipe_core::units::Probability;
-use bentpipe_links::{Direction, Distribution, Impairments, Outages, RandomSize, RandomTime};
+use bentpipe_links::{DirectionSpec, Distribution, Impairments, Outages, RandomSize, RandomTime};
 
 impl Scenario {
     /// Whether two of its runs may differ.
@@ -22,8 +22,8 @@ impl Scenario {
     }
 }
 
-fn of_direction(direction: &Direction) -> bool {
-    let Direction {
+fn of_direction(direction: &DirectionSpec) -> bool {
+    let DirectionSpec {
         rate: _,
         framing: _,
         // Who transmits when is drawn where two stations collide.

@@ -7,7 +7,7 @@ use bentpipe_config::document::Value;
 use bentpipe_config::reader::{Reader, Result, Section, field};
 use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
-use bentpipe_links::{Direction, Ground, read_directions, read_mtu};
+use bentpipe_links::{DirectionSpec, Ground, read_directions, read_mtu};
 use std::sync::Arc;
 
 /// A link between two nodes.
@@ -20,9 +20,9 @@ pub struct Link {
     /// What a packet's way costs: routes have the least sum.
     pub cost: f64,
     /// From the first end to the second.
-    pub forward: Direction,
+    pub forward: DirectionSpec,
     /// From the second end to the first.
-    pub back: Direction,
+    pub back: DirectionSpec,
     /// The longest packet that it carries, if there is a limit.
     pub mtu: Option<u32>,
     /// Its satellites, if it leads over a LEO shell.
@@ -31,13 +31,13 @@ pub struct Link {
 
 impl Link {
     /// Its directions, each with where it begins and ends.
-    pub fn directions(&self) -> [(NodeIndex, NodeIndex, &Direction); 2] {
+    pub fn directions(&self) -> [(NodeIndex, NodeIndex, &DirectionSpec); 2] {
         let [a, b] = self.between;
         [(a, b, &self.forward), (b, a, &self.back)]
     }
 
     /// The direction that begins at `node`, if it is one of the ends.
-    pub fn from(&self, node: NodeIndex) -> Option<&Direction> {
+    pub fn from(&self, node: NodeIndex) -> Option<&DirectionSpec> {
         let found = self.directions().into_iter().find(|(from, ..)| *from == node);
         found.map(|(_, _, direction)| direction)
     }

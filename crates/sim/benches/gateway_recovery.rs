@@ -14,7 +14,8 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{Config, Gateway};
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, Start, World};
+use bentpipe_sim::fuzz::Faults;
+use bentpipe_sim::{Close, Host, Line, Node, Script, Start, World};
 use std::net::IpAddr;
 
 const FILE: u64 = 2_000_000;
@@ -114,7 +115,7 @@ fn download(satellite: Satellite, leg: &str, run: u64) -> f64 {
     let late = Probability::new(if satellite.reorders { 0.01 } else { 0.0 }).expect("below 1");
     let faults = Faults { reorder: late, jitter: Duration::from_millis(20), ..Faults::default() };
     let back = LinkConfig { seed: link.seed + 1, ..link.clone() };
-    let cable = || [0, 1].map(|_| Line::new(&LinkConfig::IDEAL, Faults::default()));
+    let cable = || [0, 1].map(|_| Line::new(&LinkConfig::IDEAL));
 
     let gateway = |lan_port| {
         let mut config = Config { super_segments: false, ..Config::default() };
@@ -128,7 +129,7 @@ fn download(satellite: Satellite, leg: &str, run: u64) -> f64 {
         Node::Gateway(Box::new(Gateway::new(config)), vec![lan_port])
     };
     let nodes = vec![Node::Host(client), gateway(0), gateway(1), Node::Host(server)];
-    let satellite = [Line::new(&link, faults.clone()), Line::new(&back, faults)];
+    let satellite = [&link, &back].map(|link| faults.line(link));
     let mut world = World::chain(nodes, vec![cable(), satellite, cable()]);
     world.run(Duration::from_secs(3600));
     let report = world.host(0).report(&key).expect("the client's connection");

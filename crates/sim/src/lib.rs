@@ -8,6 +8,7 @@
 mod barrier;
 mod build;
 mod capture;
+mod damage;
 mod dead_end;
 mod ecmp;
 mod event_queue;
@@ -34,7 +35,7 @@ pub use dead_end::DeadEnd;
 pub use ecmp::{EqualWay, FlowHash, Spread};
 pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
-pub use line::{Faults, Line};
+pub use line::Line;
 pub use listener::Listener;
 pub use middleboxes::{ClearsDf, Fake, Fakes, FakesEnd, Pieced};
 pub use narrow::Narrow;

@@ -258,7 +258,7 @@ impl<A: Application> World<A> {
         }
         while let Some(mut packet) = self.lines[id].line.pop(now) {
             self.note(id, &packet);
-            if self.lines[id].line.has_lost() {
+            if self.lines[id].line.direction().has_lost() {
                 self.tell_losses(id);
             }
             // Middleboxes stand in a row before their link; to all others it means nothing.

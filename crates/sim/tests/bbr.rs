@@ -6,7 +6,7 @@ use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
+use bentpipe_sim::{Close, Host, Line, Node, Script, World};
 use std::net::IpAddr;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
@@ -45,7 +45,7 @@ fn share(control: &str, loss: f64) -> f64 {
             seed,
             ..LinkConfig::IDEAL
         };
-        Line::new(&link, Faults::default())
+        Line::new(&link)
     };
     let nodes = vec![Node::Host(host), Node::Host(peer)];
     let mut world = World::chain(nodes, vec![[line(1), line(2)]]);

@@ -8,8 +8,8 @@ use bentpipe_core::units::Rate;
 use bentpipe_results::Outcome;
 use bentpipe_sim::workload::Workload;
 use bentpipe_sim::{
-    Content, Datagram, Echo, Endpoint, Faults, Host, Line, Net, Node, NodeId, Notice, Simulation,
-    Stream, World,
+    Content, Datagram, Echo, Endpoint, Host, Line, Net, Node, NodeId, Notice, Simulation, Stream,
+    World,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -24,7 +24,7 @@ fn line(bits_per_sec: u64, delay: Duration) -> Line {
         queue: QueueLimit::Unlimited.into(),
         ..LinkConfig::IDEAL
     };
-    Line::new(&link, Faults::default())
+    Line::new(&link)
 }
 
 /// Nanoseconds that `bytes` take at `rate`, not rounded.
@@ -112,7 +112,7 @@ fn a_queue_with_poisson_arrivals_waits_as_m_d_1_does() {
         let mut world: World<Stream> = World::default();
         let from = world.add(Host::new([10, 0, 0, 1].into()));
         let to = world.add(Host::new([10, 0, 0, 2].into()));
-        let back = Line::new(&LinkConfig::IDEAL, Faults::default());
+        let back = Line::new(&LinkConfig::IDEAL);
         world.join((from, 0), (to, 0), line(8_000_000, Duration::ZERO), back);
         let mut simulation = Simulation::new(world);
         let away = Arc::new(Mutex::new(Vec::new()));

@@ -6,7 +6,7 @@ use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{Config, Gateway};
-use bentpipe_sim::{Close, Faults, Host, Line, Narrow, Node, Report, Script, World};
+use bentpipe_sim::{Close, Host, Line, Narrow, Node, Report, Script, World};
 use std::net::IpAddr;
 
 const BYTES: u64 = 300_000;
@@ -38,7 +38,7 @@ fn world(addresses: [IpAddr; 3], bytes: [u64; 2], between: Vec<Node>) -> World {
             seed: 1,
             ..LinkConfig::IDEAL
         };
-        [Line::new(&link, Faults::default()), Line::new(&link, Faults::default())]
+        [Line::new(&link), Line::new(&link)]
     };
     let mut nodes = vec![Node::Host(left)];
     nodes.extend(between);

@@ -7,7 +7,7 @@ use bentpipe_core::units::Rate;
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::policy::{Action, Policy, Rule};
 use bentpipe_gateway::{Config, Gateway, Reason, Summary};
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
+use bentpipe_sim::{Close, Host, Line, Node, Script, World};
 use std::net::IpAddr;
 
 const BYTES: u64 = 50_000;
@@ -24,7 +24,7 @@ fn uploads(config: Config, ports: &[u16]) -> Summary {
         near.call(Instant::ZERO, (own, server, *port), tcp, SeqNum(5), script);
         far.listen(*port, tcp, SeqNum(7), answer);
     }
-    let line = |link: &LinkConfig| [(); 2].map(|()| Line::new(link, Faults::default()));
+    let line = |link: &LinkConfig| [(); 2].map(|()| Line::new(link));
     let satellite = LinkConfig {
         rate: Some(Rate::from_bits_per_sec(8_000_000).into()),
         delay: Duration::from_millis(250).into(),

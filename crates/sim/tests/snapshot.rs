@@ -12,7 +12,7 @@ use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
+use bentpipe_sim::{Close, Host, Line, Node, Script, World};
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn transfer(
             seed: SEED,
             ..LinkConfig::IDEAL
         };
-        Line::new(&link, Faults::default())
+        Line::new(&link)
     };
     let nodes = vec![Node::Host(host), Node::Host(peer)];
     let mut world = World::chain(nodes, vec![[line(loss), line(0.0)]]);

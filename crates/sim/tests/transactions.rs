@@ -6,7 +6,7 @@ use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Probability;
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, SessionKey, Start, World};
+use bentpipe_sim::{Close, Host, Line, Node, Script, SessionKey, Start, World};
 use std::net::IpAddr;
 
 const REQUEST: u64 = 300;
@@ -45,7 +45,7 @@ fn transactions(client: &str, server: &str, reply: u64, loss: (f64, u64)) -> [Du
             seed,
             ..LinkConfig::IDEAL
         };
-        Line::new(&link, Faults::default())
+        Line::new(&link)
     };
     let [left, right] = hosts;
     let nodes = vec![Node::Host(left), Node::Host(right)];

@@ -8,7 +8,8 @@ use bentpipe_core::tcp::sender::SenderStats;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
+use bentpipe_sim::fuzz::Faults;
+use bentpipe_sim::{Close, Host, Node, Script, World};
 use std::net::IpAddr;
 
 const BYTES: u64 = 4_000_000;
@@ -46,7 +47,7 @@ fn transfer(text: &str, loss: f64, faults: &Faults) -> (u64, SenderStats) {
             seed: SEED,
             ..LinkConfig::IDEAL
         };
-        Line::new(&link, faults)
+        faults.line(&link)
     };
     let lines = vec![[line(loss, faults.clone()), line(0.0, Faults::default())]];
     let mut world = World::chain(vec![Node::Host(host), Node::Host(peer)], lines);

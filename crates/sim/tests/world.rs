@@ -6,7 +6,7 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, SessionKey, World};
+use bentpipe_sim::{Close, Host, Line, Node, Script, SessionKey, World};
 use std::net::IpAddr;
 
 const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
@@ -20,7 +20,7 @@ fn line(packet_loss: f64, seed: u64) -> Line {
         seed,
         ..LinkConfig::IDEAL
     };
-    Line::new(&link, Faults::default())
+    Line::new(&link)
 }
 
 /// A client that sends `bytes` to a server, router and all; the world and the server's session.
@@ -39,7 +39,7 @@ fn upload(bytes: u64, loss: f64, seed: u64) -> (World, SessionKey) {
     let mut peer = Host::new(server);
     let answer = Script { key: 2, peer_key: 1, close: Close::AfterPeer, ..Script::default() };
     peer.listen(80, config, SeqNum(7), answer);
-    let cable = || [(); 2].map(|()| Line::new(&LinkConfig::IDEAL, Faults::default()));
+    let cable = || [(); 2].map(|()| Line::new(&LinkConfig::IDEAL));
     let nodes = vec![Node::Host(host), Node::Router, Node::Router, Node::Host(peer)];
     let lines = vec![cable(), [line(loss, seed), line(loss, seed + 1)], cable()];
     (World::chain(nodes, lines), (80, client, 1000))

@@ -8,7 +8,7 @@ use bentpipe_core::tcp::sender::SenderConfig;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::SeqNum;
 use bentpipe_gateway::{Config, Gateway};
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, Start, World};
+use bentpipe_sim::{Close, Host, Line, Node, Script, Start, World};
 use bentpipe_testbed::five_hosts::SatelliteLink;
 use std::net::IpAddr;
 
@@ -86,9 +86,8 @@ pub(super) fn download(link: &SatelliteLink, bytes: u64, ends: Ends) -> Option<f
     let nodes = vec![Node::Host(client), middle(0), middle(1), Node::Host(server)];
     let lan = LinkConfig::IDEAL;
     // Each direction loses packets of its own.
-    let cable = |config: &LinkConfig| {
-        [1, 2].map(|seed| Line::new(&LinkConfig { seed, ..config.clone() }, Faults::default()))
-    };
+    let cable =
+        |config: &LinkConfig| [1, 2].map(|seed| Line::new(&LinkConfig { seed, ..config.clone() }));
     let mut world = World::chain(nodes, vec![cable(&lan), cable(&satellite(link)), cable(&lan)]);
     world.run(PATIENCE);
     let report = world.host(0).report(&key)?;

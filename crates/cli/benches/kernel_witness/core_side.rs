@@ -9,7 +9,7 @@ use bentpipe_core::tcp::sender::{Reduction, SenderConfig};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::SeqNum;
-use bentpipe_sim::{Close, Faults, Host, Line, Node, Script, World};
+use bentpipe_sim::{Close, Host, Line, Node, Script, World};
 use std::net::IpAddr;
 
 /// How often the receiver's progress is looked at.
@@ -71,7 +71,7 @@ pub(crate) fn transfer(case: Case, run: u64) -> Sample {
             seed,
             ..LinkConfig::IDEAL
         };
-        Line::new(&config, Faults::default())
+        Line::new(&config)
     };
     let seed = 1 + 2 * run;
     let nodes = vec![Node::Host(one), Node::Host(other)];

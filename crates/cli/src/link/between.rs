@@ -5,7 +5,7 @@ use bentpipe_emulator::between::{Attachment, Between as Taken};
 use bentpipe_emulator::emulator::{Emulator, Exit};
 use bentpipe_emulator::netns_pair::{self, End};
 use bentpipe_emulator::too_long::LengthLimit;
-use bentpipe_links::{LiveLink, Way};
+use bentpipe_links::{Directions, LiveLink};
 use bentpipe_linux::processor_times::ProcessorTimes;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::Tun;
@@ -102,8 +102,12 @@ fn carry(
     limit.into_iter().for_each(|limit| emulator.limit_length(limit));
     recording.into_iter().for_each(|recording| emulator.record(recording));
     let names = [format!("{a} to {b}"), format!("{b} to {a}")];
-    let _server =
-        arguments.answer(&mut emulator, (name, &names), [Way::Forward, Way::Back], before)?;
+    let _server = arguments.answer(
+        &mut emulator,
+        (name, &names),
+        [Directions::Forward, Directions::Back],
+        before,
+    )?;
     arguments.prioritise()?;
     writeln!(io::stdout(), "bentpipe link: ready")?;
     let result = emulator.run(signals, None);

@@ -6,7 +6,7 @@ use bentpipe_core::link::Count;
 use bentpipe_emulator::changes::{self, ChangeRequest, LinkChange};
 use bentpipe_emulator::link_control::{LinkClient, LinkQuestion, LinkState};
 use bentpipe_emulator::links::{self, RunningLink};
-use bentpipe_links::{LinkSettings, Way};
+use bentpipe_links::{Directions, LinkSettings};
 use bentpipe_linux::processor_times::ProcessorTimes;
 use bentpipe_linux::serve::Server;
 use serde_json::{Value, json};
@@ -94,8 +94,8 @@ pub(super) struct Answering {
     pub(super) name: String,
     /// What the emulator's directions are called.
     pub(super) directions: [String; 2],
-    /// Which way each of them is.
-    pub(super) ways: [Way; 2],
+    /// Which each of them is.
+    pub(super) order: [Directions; 2],
     pub(super) before: Option<ProcessorTimes>,
 }
 
@@ -163,9 +163,12 @@ impl Answering {
             self.settings.as_ref().ok_or("a scenario's link is what the scenario says")?;
         let text = |key: &str| said[key].as_str();
         let request = ChangeRequest { both: text("both"), down: text("down"), up: text("up") };
-        let LinkChange { settings, ways } = changes::read(settings, &request, self.ways, self.seed)
+        let LinkChange { settings, directions } =
+            changes::read(settings, &request, self.order, self.seed)
+                .map_err(|error| error.to_string())?;
+        self.client
+            .ask(LinkQuestion::Change(Box::new(directions)))
             .map_err(|error| error.to_string())?;
-        self.client.ask(LinkQuestion::Change(Box::new(ways))).map_err(|error| error.to_string())?;
         self.settings = Some(settings);
         tracing::info!(changes = %said, "the link was changed");
         Ok(())

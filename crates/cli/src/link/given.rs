@@ -4,7 +4,7 @@ use super::{Error, Options};
 use crate::sim;
 use bentpipe_emulator::live::{self, HORIZON};
 use bentpipe_lab::Source;
-use bentpipe_links::{LinkSettings, LiveLink, Way};
+use bentpipe_links::{Directions, LinkSettings, LiveLink};
 use bentpipe_scenario::{Change, LinkIndex};
 use std::path::Path;
 
@@ -25,17 +25,17 @@ impl Options {
         ];
         for (key, value) in plain {
             if let Some(value) = value.as_ref().filter(|value| *value != "none") {
-                settings.set(Way::Both, &format!("--{key}"), key, value);
+                settings.set(Directions::Both, &format!("--{key}"), key, value);
             }
         }
         let texts = [
-            (Way::Both, "--both", &self.both),
-            (Way::Forward, "--down", &self.down),
-            (Way::Back, "--up", &self.up),
+            (Directions::Both, "--both", &self.both),
+            (Directions::Forward, "--down", &self.down),
+            (Directions::Back, "--up", &self.up),
         ];
-        for (way, origin, text) in texts {
+        for (directions, origin, text) in texts {
             if let Some(text) = text {
-                settings.add(way, origin, text)?;
+                settings.add(directions, origin, text)?;
             }
         }
         Ok(settings)

@@ -9,12 +9,12 @@ mod record;
 mod report;
 mod self_test;
 
+use bentpipe_emulator::duplex_link::DuplexLinkConfig;
 use bentpipe_emulator::emulator::{Emulator, Exit};
 use bentpipe_emulator::link_control;
 use bentpipe_emulator::links;
 use bentpipe_emulator::netns_command::{Nat, NetnsCommand};
-use bentpipe_emulator::way::LinkParts;
-use bentpipe_links::{LiveLink, Way};
+use bentpipe_links::{Directions, LiveLink};
 use bentpipe_linux::processor_times::ProcessorTimes;
 use bentpipe_linux::real_time;
 use bentpipe_linux::serve::Server;
@@ -113,9 +113,9 @@ pub(crate) struct Arguments {
     strict: bool,
     /// Fill the link (20Mbit/s and 20ms, unless told otherwise) for 5 s in namespaces of its own, and say how well this
     /// machine emulates it: down, or --self-test=both
-    #[arg(long, value_name = "WAYS", num_args = 0..=1, require_equals = true, default_missing_value = "down")]
+    #[arg(long, value_name = "DIRECTIONS", num_args = 0..=1, require_equals = true, default_missing_value = "down")]
     #[arg(conflicts_with_all = ["between", "command"])]
-    self_test: Option<Ways>,
+    self_test: Option<Filled>,
     #[command(subcommand)]
     asked: Option<Asked>,
     /// Run this in a network namespace behind the link
@@ -125,8 +125,8 @@ pub(crate) struct Arguments {
 
 /// What a self-test fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Ways {
-    /// The way down
+enum Filled {
+    /// The direction down
     Down,
     /// Both at the same time
     Both,
@@ -247,12 +247,16 @@ fn around(
     told(command.leftovers());
     let before = ProcessorTimes::now();
     // The first device is the command's, and what comes in there goes up.
-    let parts = LinkParts::from(link).back_first();
-    let mut emulator = Emulator::new(tuns, Exit::Other, parts);
+    let config = DuplexLinkConfig::from(link).back_first();
+    let mut emulator = Emulator::new(tuns, Exit::Other, config);
     recording.into_iter().for_each(|recording| emulator.record(recording));
     let names = ["command to network".to_owned(), "network to command".to_owned()];
-    let _server =
-        arguments.answer(&mut emulator, (name, &names), [Way::Back, Way::Forward], before)?;
+    let _server = arguments.answer(
+        &mut emulator,
+        (name, &names),
+        [Directions::Back, Directions::Forward],
+        before,
+    )?;
     arguments.prioritise()?;
     // Ctrl-C has reached the command as well: whether it ends is its own affair.
     while let Some(signal) = emulator.run(signals, Some(command.ended()))? {
@@ -303,7 +307,7 @@ impl Arguments {
         &self,
         emulator: &mut Emulator,
         (name, directions): (String, &[String; 2]),
-        ways: [Way; 2],
+        order: [Directions; 2],
         before: Option<ProcessorTimes>,
     ) -> Result<Option<Server>, Error> {
         let (client, questions) = link_control::channel()?;
@@ -314,7 +318,7 @@ impl Arguments {
         };
         let (directions, seed) = (directions.clone(), self.options.seed.unwrap_or(1));
         let answering =
-            control::Answering { client, settings, seed, name, directions, ways, before };
+            control::Answering { client, settings, seed, name, directions, order, before };
         Ok(answering.serve())
     }
 

@@ -1,13 +1,13 @@
 //! `bentpipe link --self-test`: how well this machine emulates the link.
 
 use super::report::{Report, micros};
-use super::{Arguments, Error, Ways};
+use super::{Arguments, Error, Filled};
 use bentpipe_core::link::Varying;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_emulator::way::LinkParts;
+use bentpipe_emulator::duplex_link::DuplexLinkConfig;
 use bentpipe_emulator::{live, self_test};
-use bentpipe_links::Way;
+use bentpipe_links::{DirectionConfig, Directions};
 use bentpipe_linux::processor_times::ProcessorTimes;
 use serde_json::json;
 use std::io::{self, Write};
@@ -18,23 +18,24 @@ const SPAN: Duration = Duration::from_secs(5);
 /// Of a link that has none.
 const RATE: Rate = Rate::from_bits_per_sec(20_000_000);
 
-/// Fills the way down, or both, of the link that is asked for, or of one with 20 Mbit/s and 20 ms.
+/// Fills the direction down, or both, of the link that is asked for, or of one with 20 Mbit/s and 20 ms.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let options = &arguments.options;
     let link = match options.settings()? {
         mut settings if settings.is_empty() && options.scenario.is_none() => {
-            settings.add(Way::Both, "--self-test", "rate=20Mbit/s,delay=20ms")?;
+            settings.add(Directions::Both, "--self-test", "rate=20Mbit/s,delay=20ms")?;
             live::read(&settings, 1)?
         }
         _ => options.link()?,
     };
-    let parts = LinkParts::from(&link);
-    let asked =
-        [0, 1].map(|way: usize| parts.ways[way].0.rate.as_ref().map_or(RATE, Varying::greatest));
-    let both = arguments.self_test == Some(Ways::Both);
+    let config = DuplexLinkConfig::from(&link);
+    let rate =
+        |direction: &DirectionConfig| direction.link.rate.as_ref().map_or(RATE, Varying::greatest);
+    let asked = config.directions.each_ref().map(rate);
+    let both = arguments.self_test == Some(Filled::Both);
     let filled = [Some(asked[0]), Some(asked[1]).filter(|_| both)];
     let before = ProcessorTimes::now();
-    let found = self_test::run(parts, filled, SPAN, arguments.realtime)?;
+    let found = self_test::run(config, filled, SPAN, arguments.realtime)?;
     let steal = ProcessorTimes::now().zip(before).map(|(now, before)| now.stolen_since(before));
     let names = ["down".to_owned(), "up".to_owned()];
     let report = Report { summary: &found.summary, names: &names, steal };
@@ -62,10 +63,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         });
         writeln!(out, "{object}")?;
     } else {
-        for (way, rate) in found.rates.iter().enumerate() {
+        for (side, rate) in found.rates.iter().enumerate() {
             if let Some(rate) = rate {
-                let (rate, asked) = (rate.bits_per_sec(), asked[way].bits_per_sec());
-                writeln!(out, "{}: received at {rate}bit/s of {asked}bit/s", names[way])?;
+                let (rate, asked) = (rate.bits_per_sec(), asked[side].bits_per_sec());
+                writeln!(out, "{}: received at {rate}bit/s of {asked}bit/s", names[side])?;
             }
         }
         report.print(false, &mut out)?;

@@ -2,7 +2,7 @@
 
 use super::Error;
 use bentpipe_core::time::Duration;
-use bentpipe_links::{LinkSettings, Timeline, Way, timelines};
+use bentpipe_links::{Directions, LinkSettings, Timeline, timelines};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 /// Reads and shows it.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut settings = LinkSettings::default();
-    settings.set(Way::Both, &arguments.file, "trace", &json!(arguments.file).to_string());
+    settings.set(Directions::Both, &arguments.file, "trace", &json!(arguments.file).to_string());
     let file = |name: &str| std::fs::read_to_string(name).map_err(|error| error.to_string());
     let link = settings.read(&file, 1, Duration::ZERO).map_err(|error| Error::Format {
         place: arguments.file.clone(),

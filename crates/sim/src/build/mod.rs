@@ -1,6 +1,5 @@
 //! From a scenario to a simulation of one of its runs.
 
-mod links;
 mod network;
 mod traffic;
 

@@ -1,9 +1,8 @@
 //! Nodes, cables and routes.
 
-use super::links;
 use crate::ecmp::{EqualWay, FlowHash, Spread};
 use crate::host::Host;
-use crate::line::{Faults, Line};
+use crate::line::Line;
 use crate::middleboxes::{self, WebCache};
 use crate::narrow::Narrow;
 use crate::node::Node;
@@ -13,7 +12,7 @@ use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::Opening;
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Gateway;
-use bentpipe_links::{Direction, Impaired, Seeds, media};
+use bentpipe_links::{DirectionSpec, Seeds, media};
 use bentpipe_scenario::{
     Ecmp, FaultKind, Link, LinkIndex, Middlebox, MiddleboxKind, NodeIndex, NodeKind, Scenario,
     network,
@@ -81,20 +80,15 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
     for (index, link) in scenario.links.iter().enumerate() {
         let [a, b] = link.between.map(|end| layout.node(end));
         let ports = [world.free_port(a), world.free_port(b)];
-        let line = |direction: &Direction, way: &str| {
-            let name = format!("link.{}/{way}", link.name);
+        let line = |direction: &DirectionSpec, which: &str| {
+            let name = format!("link.{}/{which}", link.name);
             let down = down(scenario, LinkIndex(index));
-            let impaired = Impaired::new(&direction.impairments, direction.order, seeds, &name);
-            let config = links::config(scenario, direction, down, seeds, &name);
-            let mut line = Line::impaired(&config, impaired);
-            if direction.impairments.tells_losses {
-                line.tell_losses();
-            }
-            line
+            let config = direction.config(seeds, &name, scenario.run.duration, down);
+            Line::with_impairments(config)
         };
         let mut ends = [(a, ports[0]), (b, ports[1])];
         let mut lines = [line(&link.forward, "forward"), line(&link.back, "back")];
-        for (end, (way, port)) in ends.iter_mut().zip(lines.iter_mut().zip(ports)) {
+        for (end, (line, port)) in ends.iter_mut().zip(lines.iter_mut().zip(ports)) {
             // What an end sends goes through its middleboxes in the order of the file.
             let at = if end.0 == a { link.between[0] } else { link.between[1] };
             let mine =
@@ -102,7 +96,9 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
             let middleboxes = scenario.middleboxes.iter().enumerate();
             for (number, middlebox) in middleboxes.filter(|(_, middlebox)| mine(middlebox)) {
                 let own = address(scenario.nodes.len() + number);
-                let Some(built) = middleboxes::build(middlebox, way, own, &faces) else { continue };
+                let Some(built) = middleboxes::build(middlebox, line, own, &faces) else {
+                    continue;
+                };
                 let id = world.add(Node::Middlebox(built));
                 layout.middleboxes.push((number, id));
                 join(&mut world, *end, (id, 0));
@@ -162,7 +158,7 @@ fn share(world: &mut World<Stream>, scenario: &Scenario, layout: &Layout, seeds:
 
 /// Joins two ports by an ideal cable.
 fn join(world: &mut World<Stream>, a: (NodeId, usize), b: (NodeId, usize)) {
-    let cable = || Line::new(&LinkConfig::IDEAL, Faults::default());
+    let cable = || Line::new(&LinkConfig::IDEAL);
     world.join(a, b, cable(), cable());
 }
 

@@ -7,8 +7,8 @@ mod later;
 mod meddling;
 mod signals;
 
+use super::line_faults::Faults;
 use super::plan::{Cable, Call, Detour, FaultPlan, Hazard, Middle};
-use crate::Faults;
 use crate::host::script::{Close, Pace, Script, Start};
 use bentpipe_core::link::{After, GilbertElliott, LinkConfig, LossKind, QueueLimit, Schedule};
 use bentpipe_core::link::{Order, Varying};

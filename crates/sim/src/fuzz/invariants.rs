@@ -228,7 +228,7 @@ fn is_question(segment: &Segment, together: &[Segment]) -> bool {
 }
 
 fn conserved(world: &World, line: usize) -> Result<(), Violation> {
-    world.line(line).conserves().map_err(|detail| Violation {
+    world.line(line).check().map_err(|detail| Violation {
         at: world.now(),
         invariant: Invariant::Conservation,
         detail: format!("line {line}: {detail}"),

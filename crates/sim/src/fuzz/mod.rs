@@ -18,6 +18,7 @@ mod draw;
 mod edges;
 mod ends;
 mod invariants;
+mod line_faults;
 mod losses;
 mod plan;
 mod result;
@@ -29,6 +30,7 @@ mod violation;
 
 pub use attack::{Attack, Forgery};
 pub use cut::{Cut, PlanTextError, SmallerPlan};
+pub use line_faults::Faults;
 pub use plan::{
     Call, Change, Detour, FaultPlan, Hazard, Meddler, Middle, Passage, Path, Place, Strait,
 };

@@ -2,9 +2,10 @@
 
 use super::attack::Attack;
 use super::edges::Endpoint;
+use super::line_faults::Faults;
 use crate::host::script::Script;
 use crate::world::Segment;
-use crate::{Fake, Faults, SessionKey};
+use crate::{Fake, SessionKey};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;

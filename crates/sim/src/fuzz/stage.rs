@@ -3,7 +3,7 @@
 use super::edges::Edges;
 use super::plan::{Cable, Call, Change, FaultPlan, Meddler, Middle, Passage, Path, Place};
 use crate::{
-    ClearsDf, DeadEnd, Fakes, FakesEnd, Faults, Host, Line, Listener, Narrow, Node, Pieced, World,
+    ClearsDf, DeadEnd, Fakes, FakesEnd, Host, Line, Listener, Narrow, Node, Pieced, World,
 };
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
@@ -82,7 +82,7 @@ impl Stage {
         let mut strait = Joint { at: strait, node: None, plan, meddling: Meddling::default() };
         let cable = |cable: &Cable| {
             let back = LinkConfig { seed: cable.link.seed + 1, ..cable.link.clone() };
-            [&cable.link, &back].map(|link| Line::new(link, cable.faults.clone()))
+            [&cable.link, &back].map(|link| cable.faults.line(link))
         };
         match &plan.detour {
             None => {
@@ -97,7 +97,7 @@ impl Stage {
                     [0, 1].map(|way| {
                         let seed = link.seed + 2 * number + way;
                         let link = LinkConfig { seed, ..link.clone() };
-                        Line::new(&link, Faults::default())
+                        Line::new(&link)
                     })
                 };
                 for router in ROUTERS {
@@ -120,7 +120,7 @@ impl Stage {
                 }
             }
         }
-        let lines = [0, 1].map(|i| Line::new(&plan.satellite[i], plan.faults.clone()));
+        let lines = [0, 1].map(|i| plan.faults.line(&plan.satellite[i]));
         let ends = BOXES.map(|node| (node, SATELLITE_SIDE));
         strait.join(&mut world, Place::Satellite, ends, lines);
         let Joint { node: strait, meddling, .. } = strait;
@@ -370,7 +370,7 @@ impl Joint<'_> {
         [there, back]: [Line; 2],
     ) {
         let (mut a, mut lines) = (a, [there, back]);
-        let ideal = || [0, 1].map(|_| Line::new(&LinkConfig::IDEAL, Faults::default()));
+        let ideal = || [0, 1].map(|_| Line::new(&LinkConfig::IDEAL));
         let mut set_in = |world: &mut World, node: Node| {
             let node = world.add(node);
             let [there, back] = std::mem::replace(&mut lines, ideal());

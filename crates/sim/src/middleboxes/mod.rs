@@ -39,7 +39,7 @@ pub(crate) fn build(
 ) -> Option<Box<dyn Middlebox>> {
     Some(match middlebox.kind {
         MiddleboxKind::AckFilter => {
-            line.filter_superseded();
+            line.direction_mut().filter_superseded();
             return None;
         }
         MiddleboxKind::AckDecimator { one_in, longest } => {

@@ -38,7 +38,7 @@ pub(crate) struct Sampler<'a> {
 struct Probe<'a> {
     name: Arc<str>,
     line: LineId,
-    direction: &'a bentpipe_links::Direction,
+    direction: &'a bentpipe_links::DirectionSpec,
     sent: u64,
     drops: u64,
     losses: u64,

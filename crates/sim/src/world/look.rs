@@ -117,7 +117,7 @@ impl<A: Application> World<A> {
     /// Lets happen on a line what does by now, so that its counts are as of now. Nothing else
     /// changes by it.
     pub fn refresh(&mut self, id: LineId) {
-        self.lines[id].line.refresh(self.now);
+        self.lines[id].line.direction_mut().advance(self.now);
     }
 
     /// A line, by its node and port of departure.

@@ -10,7 +10,7 @@ impl<A: Application> World<A> {
     /// Tells the senders of what a line has lost. Hardly any packet is: out of the way of all that are not.
     #[cold]
     pub(super) fn tell_losses(&mut self, id: LineId) {
-        while let Some(packet) = self.lines[id].line.take_lost() {
+        while let Some(packet) = self.lines[id].line.direction_mut().take_lost() {
             self.tell_loss(&packet);
         }
     }

@@ -7,19 +7,19 @@ use bentpipe_core::time::Instant;
 
 impl GatedLine for Egress {
     fn advance(&mut self, now: Instant) {
-        self.line.refresh(now);
+        self.line.direction_mut().advance(now);
     }
 
     fn asks(&self) -> bool {
-        self.line.asks()
+        self.line.direction().asks()
     }
 
     fn grant(&mut self, now: Instant) -> Option<Instant> {
-        self.line.grant(now)
+        self.line.direction_mut().grant(now)
     }
 
     fn give_up(&mut self, now: Instant) {
-        self.line.give_up(now);
+        self.line.direction_mut().give_up(now);
     }
 }
 
@@ -28,9 +28,9 @@ impl<A: Application> World<A> {
     pub(crate) fn share(&mut self, medium: Medium) {
         let id = self.media.len();
         for line in medium.lines() {
-            let way = &mut self.lines[line];
-            assert_eq!(way.medium.replace(id), None, "a line has one medium");
-            way.line.gate();
+            let egress = &mut self.lines[line];
+            assert_eq!(egress.medium.replace(id), None, "a line has one medium");
+            egress.line.direction_mut().gate();
         }
         self.media.push(medium);
     }

@@ -44,9 +44,9 @@ impl<A: Application> World<A> {
             if let Some(touched) = &mut self.touched {
                 touched.line(line);
             }
-            let way = &mut self.lines[line];
-            way.line.push(self.now, packet);
-            match way.medium {
+            let egress = &mut self.lines[line];
+            egress.line.direction_mut().push(self.now, packet);
+            match egress.medium {
                 Some(medium) => self.contend(medium),
                 None => {
                     self.arm_line(line);

@@ -5,6 +5,7 @@ use super::*;
 use bentpipe_core::units::{Bytes, Probability};
 use bentpipe_gateway::Reason;
 use bentpipe_sim::Close;
+use bentpipe_sim::fuzz::Faults;
 
 fn adopting(after: u64) -> Config {
     Config { adopt_after: Some(Bytes::new(after)), ..Config::default() }
@@ -44,7 +45,7 @@ fn transfer(
     hosts[1].listen(80, tcp, SeqNum(7), far);
     let line = |link: &LinkConfig, seed: u64, faults: &Faults| {
         let seeded = |seed| LinkConfig { seed, ..link.clone() };
-        [Line::new(&seeded(seed), faults.clone()), Line::new(&seeded(seed + 1), faults.clone())]
+        [seed, seed + 1].map(|seed| faults.line(&seeded(seed)))
     };
     let [a, b] = hosts;
     let boxes = [gateway(adopting(after[0]), 0), gateway(adopting(after[1]), 1)];

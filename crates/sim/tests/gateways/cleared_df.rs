@@ -60,7 +60,7 @@ fn transfer(between: Vec<Node>) -> [Report; 2] {
         let rate = Some(Rate::from_bits_per_sec(10_000_000).into());
         let delay = Duration::from_millis(20).into();
         let link = LinkConfig { rate, delay, seed: 1, ..LinkConfig::IDEAL };
-        [Line::new(&link, Faults::default()), Line::new(&link, Faults::default())]
+        [Line::new(&link), Line::new(&link)]
     };
     let mut nodes = vec![Node::Host(client)];
     nodes.extend(between);

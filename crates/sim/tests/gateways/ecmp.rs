@@ -73,7 +73,7 @@ fn world(pairs: usize, routers: &[Router; 2], lost: Option<Instant>) -> World {
         assert_eq!(world.add(Node::Router), router);
     }
     let join = |world: &mut World, a, b, link: &LinkConfig| {
-        let line = || Line::new(link, Faults::default());
+        let line = || Line::new(link);
         world.join(a, b, line(), line());
     };
     for end in [0, 1] {

@@ -21,7 +21,7 @@ fn plain(delay: Duration) -> [Line; 2] {
         rate: Some(Rate::from_bits_per_sec(20_000_000).into()),
         ..LinkConfig::IDEAL
     };
-    [(); 2].map(|()| Line::new(&link, Faults::default()))
+    [(); 2].map(|()| Line::new(&link))
 }
 
 /// Whether both hosts got everything, when the last byte came, and what the gateway counted.

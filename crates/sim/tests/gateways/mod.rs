@@ -30,7 +30,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader};
 use bentpipe_gateway::{Config, Gateway};
-use bentpipe_sim::{Content, Faults, Host, Line, Middlebox, Node, Packet, Report, Script, World};
+use bentpipe_sim::{Content, Host, Line, Middlebox, Node, Packet, Report, Script, World};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -124,9 +124,7 @@ impl Path {
         nodes.extend(self.boxes);
         nodes.push(Node::Host(far));
         let ideal = std::iter::once(&LinkConfig::IDEAL);
-        let line = |link: &LinkConfig, seed| {
-            Line::new(&LinkConfig { seed, ..link.clone() }, Faults::default())
-        };
+        let line = |link: &LinkConfig, seed| Line::new(&LinkConfig { seed, ..link.clone() });
         let lines = ideal.chain(&self.links).map(|l| [line(l, l.seed), line(l, l.seed + 1)]);
         let mut lines: Vec<_> = lines.collect();
         if let Some((link, rate)) = self.back {

@@ -29,7 +29,7 @@ const PLACES: [Leave; 3] = [Leave::BeforeTheOnlyGateway, Leave::BeforeBoth, Leav
 fn lines(rate: u64, delay: u64) -> [Line; 2] {
     let rate = Some(Rate::from_bits_per_sec(rate * 1_000_000).into());
     let link = LinkConfig { rate, delay: Duration::from_millis(delay).into(), ..LinkConfig::IDEAL };
-    [(); 2].map(|()| Line::new(&link, Faults::default()))
+    [(); 2].map(|()| Line::new(&link))
 }
 
 /// An upload whose acknowledgments leave the path at `change`: when its last byte was there.

@@ -15,7 +15,7 @@ const SEND: Duration = Duration::from_secs(8);
 
 fn plain(delay: Duration) -> [Line; 2] {
     let link = LinkConfig { delay: delay.into(), ..LinkConfig::IDEAL };
-    [(); 2].map(|()| Line::new(&link, Faults::default()))
+    [(); 2].map(|()| Line::new(&link))
 }
 
 /// What client and server report, and what the gateway counted. `both`: the other direction changes, too.

@@ -1,4 +1,4 @@
-//! Jitter, reordering, duplicates and damage: as often as said, each with random numbers of its own.
+//! What jitter, reordering and damage make of flows.
 
 use super::{DATAGRAMS, DONE, TRANSFER, scenario};
 use crate::support::{link, main_flow, played};
@@ -33,16 +33,6 @@ fn damaged_packets_are_lost_and_counted() {
 }
 
 #[test]
-fn duplicates_arrive_twice() {
-    let outcome = datagrams("duplicate = \"3%\"");
-    let sat = link(&outcome, "sat", "server").counters;
-    about(main_flow(&outcome).tally.arrived - 99_990, 0.03);
-    // On the line they were once.
-    assert_eq!((sat.lost.packets, sat.dropped.packets), (0, 0));
-    assert!((99_980..=100_001).contains(&sat.delivered.packets), "{sat:?}");
-}
-
-#[test]
 fn held_up_packets_are_overtaken_and_others_keep_their_order() {
     let run = |keys: &str| {
         let keys = format!("rate = \"8Mbit/s\"\ndelay = \"50ms\"\nqueue = \"200packets\"\n{keys}");
@@ -61,22 +51,6 @@ fn held_up_packets_are_overtaken_and_others_keep_their_order() {
     assert_eq!(newreno("jitter = { uniform = [\"0ms\", \"30ms\"] }"), 0);
     assert!(newreno("jitter = { uniform = [\"0ms\", \"30ms\"] }\norder = \"by-arrival\"") > 0);
     assert!(newreno("reorder = \"1%\"\nreorder-by = \"20ms\"") > 0);
-}
-
-#[test]
-fn each_cause_has_random_numbers_of_its_own() {
-    let lost = |keys: &str| {
-        let outcome = datagrams(keys);
-        link(&outcome, "sat", "server").counters.lost.packets
-    };
-    let alone = lost("corrupt = \"2%\"");
-    assert_eq!(
-        lost("corrupt = \"2%\"\nduplicate = \"5%\"\njitter = { exponential = \"1ms\" }"),
-        alone
-    );
-    // And those of losses are those that they were.
-    let losses = lost("loss = \"1%\"");
-    assert_eq!(lost("loss = \"1%\"\njitter = { exponential = \"1ms\" }"), losses);
 }
 
 #[test]

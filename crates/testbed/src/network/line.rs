@@ -5,10 +5,10 @@ use super::state::Folder;
 use super::{NetworkError, PlacedLink};
 use bentpipe_core::link::{Count, Counters, Occupancy};
 use bentpipe_core::time::Duration;
+use bentpipe_emulator::duplex_link::DuplexLinkConfig;
 use bentpipe_emulator::emulator::{Emulator, Exit};
 use bentpipe_emulator::lateness::Lateness;
 use bentpipe_emulator::recording::{Recording, RecordingOptions};
-use bentpipe_emulator::way::LinkParts;
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::{Offload, Tun};
@@ -151,10 +151,10 @@ pub fn carry(
     let [near_device, far_device] = link.ends.each_ref().map(|(_, device)| device.as_str());
     let near = Tun::open(near_device, Offload::TcpAndUdp)?;
     let far = far.run(|| Tun::open(far_device, Offload::TcpAndUdp))??;
-    let parts = |point: usize, run: u64| {
-        Some(LinkParts::from(&scenario(point)?.live_link(LinkIndex(number), run)))
+    let config = |point: usize, run: u64| {
+        Some(DuplexLinkConfig::from(&scenario(point)?.live_link(LinkIndex(number), run)))
     };
-    let Some(first) = parts(0, 0) else { return Ok(()) };
+    let Some(first) = config(0, 0) else { return Ok(()) };
     let mut emulator = Emulator::new([near, far], Exit::Other, first);
     let path = folder.socket(number);
     let _ = std::fs::remove_file(&path);
@@ -170,7 +170,7 @@ pub fn carry(
         }
         // Who hangs up, or says nothing that we know, gets no answer.
         let Ok((stream, _)) = listener.accept() else { continue };
-        let _ = answer(stream, (capture.as_path(), &ends), &mut emulator, &mut mark, &parts);
+        let _ = answer(stream, (capture.as_path(), &ends), &mut emulator, &mut mark, &config);
     }
 }
 
@@ -179,7 +179,7 @@ fn answer(
     (capture, ends): (&Path, &[String; 2]),
     emulator: &mut Emulator,
     mark: &mut [(Counters, Occupancy); 2],
-    parts: &dyn Fn(usize, u64) -> Option<LinkParts>,
+    config: &dyn Fn(usize, u64) -> Option<DuplexLinkConfig>,
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(QUESTION))?;
@@ -191,7 +191,7 @@ fn answer(
             let unknown = || io::Error::from(io::ErrorKind::InvalidInput);
             // That of a run that was interrupted.
             let _ = emulator.end_recording();
-            emulator.restart(parts(point, run).ok_or_else(unknown)?);
+            emulator.restart(config(point, run).ok_or_else(unknown)?);
             if record {
                 let options = RecordingOptions { payload: false, max: MAX_RECORDING };
                 emulator.record(Recording::begin(capture, ends, options)?);
@@ -209,7 +209,7 @@ fn answer(
             if missed > 0 {
                 tracing::warn!(missed, "packets are missing in the capture");
             }
-            let directions = [0, 1].map(|way| DirectionReport::since(&now[way], &mark[way]));
+            let directions = [0, 1].map(|side| DirectionReport::since(&now[side], &mark[side]));
             let lateness = emulator.summary().lateness;
             serde_json::json!(LinkReport::new(directions, &lateness)).to_string()
         }

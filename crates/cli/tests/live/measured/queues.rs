@@ -82,7 +82,7 @@ fn orbit() {
     std::fs::write(&path, TEXT).expect("scenario");
     let none = |_: &str| Err("no files".to_owned());
     let experiment = Experiment::parse("orbit.toml", TEXT, &none).expect("a scenario");
-    let [(forward, _), _] = experiment.point(0).scenario.live_link(LinkIndex(0), 0).parts();
+    let [forward, _] = experiment.point(0).scenario.live_link(LinkIndex(0), 0).configs();
     let path = path.display().to_string();
     emulated.link(&["--scenario", &path, "--link", "sat"]);
     // It began a moment before.
@@ -94,7 +94,7 @@ fn orbit() {
         .iter()
         .map(|arrival| {
             let sent = arrival.at - arrival.took - begun;
-            let delay = forward.delay.at(time::Instant::ZERO + sent);
+            let delay = forward.link.delay.at(time::Instant::ZERO + sent);
             (arrival.took.as_secs_f64() - delay.as_secs_f64() - line) * 1e3
         })
         .collect();

@@ -1,16 +1,16 @@
-//! The directions of a link as a recording sees them: who came in and found which queue, who left, and who did not.
+//! What a recording takes down of a link: packets that come in, leave or vanish, and queues.
 
 use crate::datagram::Datagram;
+use crate::duplex_link::DuplexLink;
 use crate::recording::{Place, Record, Recording, RecordingSummary};
 use crate::ticket::{Ticket, Vanished, VanishedList};
-use crate::way::Way;
-use crate::ways::Ways;
 use bentpipe_core::time::Instant;
+use bentpipe_links::Direction;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Both directions of a link that is recorded.
+/// The tap on both directions of a link.
 #[derive(Debug)]
-pub(crate) struct RecordedWays {
+pub(crate) struct LinkTap {
     recording: Recording,
     /// Nanoseconds since Unix's epoch, when the link's clock read zero.
     epoch: u64,
@@ -19,13 +19,13 @@ pub(crate) struct RecordedWays {
     vanished: [VanishedList; 2],
 }
 
-impl RecordedWays {
+impl LinkTap {
     /// Of a link whose clock reads `now`.
-    pub(crate) fn new(recording: Recording, now: Instant) -> RecordedWays {
+    pub(crate) fn new(recording: Recording, now: Instant) -> LinkTap {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
         let epoch = nanos.saturating_sub(now.as_nanos());
-        RecordedWays { recording, epoch, numbered: 0, vanished: Default::default() }
+        LinkTap { recording, epoch, numbered: 0, vanished: Default::default() }
     }
 
     /// Offers `packet`, which came in at end `side`, to its direction.
@@ -33,19 +33,20 @@ impl RecordedWays {
         &mut self,
         side: usize,
         now: Instant,
-        ways: &mut Ways,
+        link: &mut DuplexLink,
         mut packet: Datagram,
     ) {
-        ways.advance(now);
-        let way = &mut ways.both_mut()[side];
-        let queued = way.queued(now);
-        self.tell_missing(side, now, way);
+        link.advance(now);
+        let direction = &mut link.both_mut()[side];
+        direction.advance(now);
+        let queued = direction.link().queued();
+        self.tell_missing(side, now, direction);
         let number = self.numbered;
         self.numbered += 1;
         let (bytes, len) = (self.recording.part(&packet.ip.bytes).to_vec(), packet.ip.bytes.len());
         let noted = Vanished { number, bytes: bytes.clone(), len };
         packet.ticket = Some(Ticket::new(noted, &self.vanished[side]));
-        ways.push(side, now, packet);
+        link.push(side, now, packet);
         let gone = self.vanished[side].take();
         let (itself, others): (Vec<_>, Vec<_>) =
             gone.into_iter().partition(|packet| packet.number == number);
@@ -53,7 +54,7 @@ impl RecordedWays {
         let comment = format!("{drop}queue: {} packets, {} bytes", queued.packets, queued.bytes);
         self.add(Place::Entry(side), now, bytes, len, comment);
         self.tell_dropped(now, others);
-        self.tell_lost(now, &mut ways.both_mut()[side]);
+        self.tell_lost(now, &mut link.both_mut()[side]);
     }
 
     /// `packet` leaves the direction that it entered at end `side`.
@@ -67,10 +68,15 @@ impl RecordedWays {
     }
 
     /// What the direction's queue and line have let go of without anything coming in.
-    pub(crate) fn tell_missing(&mut self, side: usize, now: Instant, way: &mut Way) {
+    pub(crate) fn tell_missing(
+        &mut self,
+        side: usize,
+        now: Instant,
+        direction: &mut Direction<Datagram>,
+    ) {
         let gone = self.vanished[side].take();
         self.tell_dropped(now, gone);
-        self.tell_lost(now, way);
+        self.tell_lost(now, direction);
     }
 
     /// Ends the recording.
@@ -84,8 +90,8 @@ impl RecordedWays {
         }
     }
 
-    fn tell_lost(&mut self, now: Instant, way: &mut Way) {
-        while let Some(packet) = way.take_lost() {
+    fn tell_lost(&mut self, now: Instant, direction: &mut Direction<Datagram>) {
+        while let Some(packet) = direction.take_lost() {
             if let Some(Vanished { bytes, len, .. }) = packet.ticket.and_then(Ticket::redeem) {
                 self.add(Place::Lost, now, bytes, len, "lost on the line".to_owned());
             }
