@@ -144,6 +144,22 @@ def test_names_of_one_s_own_stay_as_they_are():
     assert scenario.swept == ["link.up_link.delay"]
 
 
+def test_variants_have_names_and_paths():
+    scenario = Scenario.build(
+        run={"duration": "3s"},
+        host={"ground_station": {}, "b": {}},
+        link={"sat": {"between": ["ground_station", "b"], "rate": "1Mbit/s"}},
+        flow={"main": {"from_": "ground_station", "to": "b"}},
+        variant=[{"name": "as it is"}, {"name": "iw 4", "set": {"host.ground_station.tcp.iw": 4}}],
+    )
+    assert scenario.swept == ["variant"] and scenario.labels == ["variant=as it is", "variant=iw 4"]
+    assert scenario.set("variant", "iw 4").labels == ["variant=iw 4"]
+    assert scenario.sweep({"variant": ["iw 4", "as it is"]}).labels == ["variant=iw 4", "variant=as it is"]
+    with pytest.raises(ScenarioError, match="there is no `host.b2`") as error:
+        Scenario(str(scenario).replace("host.ground_station.tcp", "host.b2.tcp"))
+    assert error.value.path == "variant.set.host.b2.tcp.iw"
+
+
 def test_values_that_toml_does_not_have_are_refused_with_their_paths(small, tmp_path):
     tables = {"run": {"duration": "3s"}, "host": {"a": {"tcp": None}, "b": {}}}
     with pytest.raises(TypeError, match="^host.a.tcp is None .leave out"):

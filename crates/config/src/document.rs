@@ -82,9 +82,13 @@ impl Table {
     /// The path of what stands at `at`, key or value: the innermost.
     pub(crate) fn path_at(&self, at: usize) -> Option<String> {
         self.entries.iter().find_map(|entry| {
-            let inner = match &entry.node.value {
+            let inside = |node: &Node| match &node.value {
                 Value::Table(table) => table.path_at(at),
                 _ => None,
+            };
+            let inner = match &entry.node.value {
+                Value::List(tables) => tables.iter().find_map(inside),
+                _ => inside(&entry.node),
             };
             let here = entry.key_at == at || entry.node.is_or_has(at);
             match inner {

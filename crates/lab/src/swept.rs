@@ -6,7 +6,7 @@
 
 use crate::cell::{Cell, Heading, Kind};
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
-use bentpipe_scenario::Experiment;
+use bentpipe_scenario::{Experiment, VARIANT};
 use std::collections::BTreeSet;
 
 /// The columns of the swept fields.
@@ -63,7 +63,10 @@ impl Swept {
             }
         }
         let axes = paths.into_iter().zip(&values).map(|(path, values)| {
-            let all = |reading: &&Reading| values.iter().all(|text| reading.read(text).is_some());
+            // A variant's name is no quantity, whatever it looks like.
+            let all = |reading: &&Reading| {
+                path != VARIANT && values.iter().all(|text| reading.read(text).is_some())
+            };
             (path.to_owned(), READINGS.iter().find(all).copied().unwrap_or(Reading::Text))
         });
         Swept { axes: axes.collect() }
@@ -122,5 +125,28 @@ mod tests {
         let expected =
             [1.0.into(), (&"1bdp".to_owned()).into(), 0.001.into(), Cell::Number(1_048_576.0)];
         assert_eq!(cells, expected);
+    }
+
+    #[test]
+    fn names_of_variants_are_texts() {
+        let text = r#"
+            [run]
+            duration = "1s"
+            [host.a]
+            [host.b]
+            [link.sat]
+            between = ["a", "b"]
+            [flow.main]
+            from = "a"
+            to = "b"
+            [[variant]]
+            name = "1"
+            [[variant]]
+            name = "2"
+        "#;
+        let read = |_: &str| Err(String::new());
+        let experiment = Experiment::parse("x", text, &read).unwrap();
+        let heading = Swept::of(&experiment).headings().next().unwrap();
+        assert_eq!((heading.name.as_str(), heading.kind), ("variant", Kind::Text));
     }
 }

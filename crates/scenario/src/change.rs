@@ -1,9 +1,10 @@
 //! Changes to a scenario from outside its file: `run.duration=5s`.
 //!
 //! A path is that of a sweep, and a changed value is read by the same code as any other. A field
-//! that is swept in the file is swept no longer once it is changed; `sweep.run.duration=["5s", "9s"]` sweeps one.
+//! that is swept in the file, or set by its variants, is no longer once it is changed; `sweep.run.duration=["5s", "9s"]`
+//! sweeps one. `variant=NAME` chooses one of the variants, `sweep.variant=["a", "b"]` several.
 
-use crate::sweep::{self, Axis};
+use crate::{path, variant};
 use bentpipe_config::document::{self, Node, Table, Value};
 use bentpipe_config::reader::{Context, OutsidePlaces, Result};
 use bentpipe_config::{DocumentError, Place, Problem};
@@ -76,19 +77,28 @@ pub(crate) fn apply(
             continue;
         }
         if let Some(path) = change.path.strip_prefix("sweep.") {
+            variant::overrule(document, path, at, None);
             set_sweep(document, path, node);
+            continue;
+        }
+        if change.path == variant::KEY {
+            // A name may look like a number.
+            let name = Node { value: Value::Text(node.label()), at };
+            set_sweep(document, variant::KEY, Node { value: Value::List(vec![name]), at });
             continue;
         }
         if let Some(Node { value: Value::Table(sweep), .. }) = document.get_mut("sweep") {
             sweep.remove(&change.path);
             unzip(sweep, &change.path);
         }
-        let axis = Axis { path: change.path.clone(), path_at: at, values: Vec::new() };
-        sweep::set(context, document, &axis, &node).map_err(|error| match *error.problem {
-            Problem::Sweep(why) => {
-                DocumentError { problem: Box::new(Problem::Value(why)), ..error }
+        variant::overrule(document, &change.path, at, Some(&node));
+        path::set(context, document, &change.path, at, &node).map_err(|error| {
+            match *error.problem {
+                Problem::Sweep(why) => {
+                    DocumentError { problem: Box::new(Problem::Value(why)), ..error }
+                }
+                _ => error,
             }
-            _ => error,
         })?;
     }
     Ok(())

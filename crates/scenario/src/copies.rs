@@ -5,7 +5,7 @@
 //! written, and errors point at the pattern. A sweep changes the tree before that: it may change a number, and with
 //! it how many copies there are.
 
-use crate::sweep;
+use crate::path;
 use bentpipe_config::document::{Entry, Node, Table, Value};
 use bentpipe_config::hint;
 use bentpipe_config::reader::{Context, Result, Section, field};
@@ -64,7 +64,7 @@ pub(crate) fn expand(context: &Context<'_>, document: &Table) -> Result<Table> {
     for entry in document.entries.iter().filter(|entry| entry.key != "numbers") {
         let node = match &entry.node.value {
             _ if PROSE.contains(&entry.key.as_str()) => entry.node.clone(),
-            Value::Table(named) if sweep::NAMED.contains(&entry.key.as_str()) => {
+            Value::Table(named) if path::NAMED.contains(&entry.key.as_str()) => {
                 let value = Value::Table(file.copies(&entry.key, named)?);
                 Node { value, at: entry.node.at }
             }

@@ -4,7 +4,7 @@ use crate::change::{self, Change, Changes};
 use crate::figure::{self, Figure};
 use crate::repeat::{self, Repeat};
 use crate::scenario::{self, Scenario};
-use crate::sweep::{self, Sweep};
+use crate::sweep::Sweep;
 use bentpipe_config::DocumentError;
 use bentpipe_config::document::{self, Table};
 use bentpipe_config::reader::{Context, ReadFile, Reader};
@@ -16,7 +16,7 @@ use std::fmt::Write;
 pub struct Experiment {
     file: String,
     source: String,
-    /// Without the sweep, the repetitions and the figures.
+    /// Without the sweep, its variants, the repetitions and the figures.
     document: Table,
     sweep: Sweep,
     /// How often each point is run.
@@ -32,9 +32,9 @@ pub struct Experiment {
 pub struct Point {
     /// Counted from zero, in the sweep's order.
     pub index: usize,
-    /// `delay=10ms, recovery=sack`; empty without a sweep.
+    /// `delay=10ms, variant=end to end`; empty without a sweep.
     pub label: String,
-    /// The swept fields' paths and values, in the sweep's order.
+    /// The swept fields' paths and values, in the sweep's order; of variants `variant` and the name.
     pub values: Vec<(String, String)>,
     /// What is run.
     pub scenario: Scenario,
@@ -74,10 +74,7 @@ impl Experiment {
             [] => text.to_owned(),
             _ => changed_source(file, changes, &document),
         };
-        let sweep = match document.remove("sweep") {
-            Some(node) => Sweep::read(&context, &node)?,
-            None => Sweep::default(),
-        };
+        let sweep = Sweep::take(&context, &mut document)?;
         let repeat = match document.remove("repeat") {
             Some(node) => {
                 let reader = Reader::open(&context, &node, "[repeat]", &[&repeat::REPEAT])?;
@@ -90,7 +87,7 @@ impl Experiment {
             None => Vec::new(),
         };
         for index in 0..sweep.len() {
-            let document = changed(&context, &document, &sweep, index)?;
+            let document = sweep.changed(&context, &document, index)?;
             scenario::read(&context, &document).map_err(|error| {
                 let label = sweep.label(index);
                 DocumentError { point: Some(label).filter(|label| !label.is_empty()), ..error }
@@ -119,7 +116,7 @@ impl Experiment {
 
     /// The paths of the swept fields.
     pub fn swept(&self) -> Vec<&str> {
-        self.sweep.groups.iter().flatten().map(|axis| axis.path.as_str()).collect()
+        self.sweep.paths()
     }
 
     /// The swept fields' paths and values at point `index`, in the sweep's order.
@@ -146,7 +143,7 @@ impl Experiment {
         let read = |path: &str| Ok(self.files[path].clone());
         let (file, source) = (self.file.as_str(), self.source.as_str());
         let context = Context::new(file, source, &read);
-        let document = changed(&context, &self.document, &self.sweep, index);
+        let document = self.sweep.changed(&context, &self.document, index);
         let document = document.expect("every point was expanded when the file was read");
         let scenario = scenario::read(&context, &document);
         Point {
@@ -187,18 +184,4 @@ fn changed_source(file: &str, changes: &[Change], document: &Table) -> String {
     text.push('\n');
     text.push_str(&document::write(document));
     text
-}
-
-/// `document` with the values of point `index`.
-fn changed(
-    context: &Context<'_>,
-    document: &Table,
-    sweep: &Sweep,
-    index: usize,
-) -> Result<Table, DocumentError> {
-    let mut document = document.clone();
-    for (axis, value) in sweep.point(index) {
-        sweep::set(context, &mut document, axis, value)?;
-    }
-    Ok(document)
 }

@@ -25,6 +25,7 @@ mod names;
 pub mod network;
 mod node;
 pub mod orbit;
+mod path;
 mod range;
 mod record;
 pub mod reference;
@@ -32,6 +33,7 @@ pub mod repeat;
 mod run;
 mod scenario;
 mod sweep;
+mod variant;
 pub mod web;
 mod workload;
 
@@ -49,4 +51,5 @@ pub use record::{FlowSeries, GatewaySeries, LinkSeries, MiddleboxSeries, Record}
 pub use repeat::Repeat;
 pub use run::{Run, RunEnd};
 pub use scenario::Scenario;
+pub use variant::KEY as VARIANT;
 pub use workload::{Arrivals, FlowEnd, Http, Http2, HttpVersion, Load, PingPace, Reuse, Workload};

@@ -3,7 +3,7 @@
 use crate::scenario::SCENARIO;
 use crate::{
     copies, fault, figure, flow, group, link, middlebox, node, range, record, repeat, run, sweep,
-    workload,
+    variant, workload,
 };
 use bentpipe_config::gateway;
 use bentpipe_config::reader::Section;
@@ -47,6 +47,7 @@ const SECTIONS: &[&[&Section]] = &[
         &copies::COPIES,
         &copies::NUMBERS,
         &sweep::SWEEP,
+        &variant::VARIANT,
         &range::RANGE,
         &figure::FIGURE,
         &figure::REFERENCE,

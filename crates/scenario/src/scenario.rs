@@ -103,6 +103,12 @@ pub(crate) const SCENARIO: Section = Section {
         field("numbers", "a table", "", "whole numbers that texts refer to"),
         field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
+        field(
+            "variant",
+            "tables `[[variant]]`",
+            "",
+            "named steps of the sweep: fields that change together",
+        ),
         field("figure", "tables by name", "by the sweep and `record`", "figures of the results"),
     ],
     example: "",

@@ -1,7 +1,9 @@
 //! Sweeps: fields that take several values, crossed, or in step where they are zipped.
 
+use crate::path;
 use crate::range::range;
-use bentpipe_config::document::{Node, Table, Value};
+use crate::variant::{self, Variant};
+use bentpipe_config::document::{Entry, Node, Table, Value};
 use bentpipe_config::reader::{Context, FromNode, Result, Section, field};
 use bentpipe_config::{Problem, hint};
 
@@ -11,12 +13,20 @@ pub(crate) const SWEEP: Section = Section {
             `\"flow.main.tcp.recovery\"`; its value is a list of values or a range. Several keys \
             are crossed, the last one changing fastest. A path may lead into what is written as a \
             text: `link.sat.queue.limit`, `host.a.tcp.iw`.",
-    fields: &[field(
-        "zip",
-        "a list of lists of paths",
-        "",
-        "paths that change in step instead of being crossed; their lists are equally long",
-    )],
+    fields: &[
+        field(
+            "zip",
+            "a list of lists of paths",
+            "",
+            "paths that change in step instead of being crossed; their lists are equally long",
+        ),
+        field(
+            variant::KEY,
+            "a list of names",
+            "all, as the last key",
+            "which variants (`[[variant]]`), in which order, crossed at which place",
+        ),
+    ],
     example: "[sweep]\n\"link.sat.queue\" = [\"6packets\", \"20packets\", \"60packets\"]\n\"flow.main.tcp.recovery\" = [\"reno\", \"sack\"]\n\"link.sat.delay\" = { from = \"10ms\", to = \"300ms\", steps = 3 }\nzip = [[\"link.sat.delay\", \"link.sat.queue\"]]",
 };
 
@@ -34,20 +44,36 @@ pub(crate) struct Axis {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Sweep {
     pub(crate) groups: Vec<Vec<Axis>>,
+    /// What the values of the axis `variant` stand for.
+    variants: Vec<Variant>,
 }
 
 impl Sweep {
-    /// Reads the table `sweep` of a document.
-    pub(crate) fn read(context: &Context<'_>, node: &Node) -> Result<Sweep> {
-        let Value::Table(table) = &node.value else {
-            return Err(context.type_error(node, "a table of paths"));
+    /// Reads the table `sweep` and the tables `[[variant]]` of a document, and takes them out.
+    pub(crate) fn take(context: &Context<'_>, document: &mut Table) -> Result<Sweep> {
+        let variants = match document.remove(variant::KEY) {
+            Some(node) => variant::read(context, &node)?,
+            None => Vec::new(),
         };
-        let mut axes = Vec::new();
+        let node = document.remove("sweep");
+        let at = node.as_ref().map_or(0, |node| node.at);
+        let table = match node {
+            Some(Node { value: Value::Table(table), .. }) => table,
+            Some(other) => return Err(context.type_error(&other, "a table of paths")),
+            None => Table::default(),
+        };
+        let mut groups = Vec::new();
         for entry in table.entries.iter().filter(|entry| entry.key != "zip") {
-            let values = values(context, &entry.node)?;
-            axes.push(Axis { path: entry.key.clone(), path_at: entry.key_at, values });
+            groups.push(vec![axis(context, entry, &variants)?]);
         }
-        let mut sweep = Sweep { groups: axes.into_iter().map(|axis| vec![axis]).collect() };
+        if table.get(variant::KEY).is_none() {
+            groups.extend(all_variants(&variants).map(|axis| vec![axis]));
+        }
+        let mut sweep = Sweep { groups, variants };
+        let paths = sweep.paths();
+        for variant in &sweep.variants {
+            variant.hides_none(context, &paths)?;
+        }
         if let Some(zip) = table.get("zip") {
             sweep.zip(context, zip)?;
         }
@@ -56,7 +82,7 @@ impl Sweep {
         });
         match count {
             Some(_) => Ok(sweep),
-            None => Err(error(context, node.at, format!("more than {MAX} points"))),
+            None => Err(error(context, at, format!("more than {MAX} points"))),
         }
     }
 
@@ -99,6 +125,11 @@ impl Sweep {
         Ok(())
     }
 
+    /// The paths of the axes, in their order.
+    pub(crate) fn paths(&self) -> Vec<&str> {
+        self.groups.iter().flatten().map(|axis| axis.path.as_str()).collect()
+    }
+
     /// How many points there are.
     pub(crate) fn len(&self) -> usize {
         self.groups.iter().map(|group| group[0].values.len()).product()
@@ -117,14 +148,35 @@ impl Sweep {
         chosen.into_iter().rev().flatten().collect()
     }
 
+    /// Gives `document` the values of point `index`, the variant's last.
+    pub(crate) fn changed(
+        &self,
+        context: &Context<'_>,
+        document: &Table,
+        index: usize,
+    ) -> Result<Table> {
+        let mut document = document.clone();
+        let mut chosen = None;
+        for (axis, value) in self.point(index) {
+            if axis.path == variant::KEY {
+                chosen = self.variants.iter().find(|variant| variant.name == value.label());
+                continue;
+            }
+            path::set(context, &mut document, &axis.path, axis.path_at, value)?;
+        }
+        if let Some(variant) = chosen {
+            variant.apply(context, &mut document)?;
+        }
+        Ok(document)
+    }
+
     /// `delay=10ms, recovery=sack`: the values of point `index`, each behind its path's last part,
     /// or behind all of it where two paths end alike.
     pub(crate) fn label(&self, index: usize) -> String {
         fn last(path: &str) -> &str {
             path.rsplit('.').next().unwrap_or(path)
         }
-        let paths: Vec<&str> =
-            self.groups.iter().flatten().map(|axis| axis.path.as_str()).collect();
+        let paths = self.paths();
         let name = |path: &str| {
             let alike = paths.iter().filter(|other| last(other) == last(path)).count();
             if alike > 1 { path.to_owned() } else { last(path).to_owned() }
@@ -139,94 +191,37 @@ fn error(context: &Context<'_>, at: usize, why: String) -> bentpipe_config::Docu
     context.error(at, Problem::Sweep(why))
 }
 
-/// Tables whose inner tables are named by the file's author.
-pub(crate) const NAMED: [&str; 8] =
-    ["host", "router", "gateway", "link", "middlebox", "flow", "group", "fault"];
-
-/// Keys whose value may be a text that stands for a table, and the key that the text is there.
-const SHORT: [(&str, &str); 4] =
-    [("tcp", "preset"), ("tcp-from", "preset"), ("tcp-to", "preset"), ("queue", "limit")];
-
-/// Puts `value` at the axis' path in `document`.
-pub(crate) fn set(
-    context: &Context<'_>,
-    document: &mut Table,
-    axis: &Axis,
-    value: &Node,
-) -> Result<()> {
-    let parts: Vec<&str> = axis.path.split('.').collect();
-    let at = axis.path_at;
-    let bad = |why: String| error(context, at, format!("`{}`: {why}", axis.path));
-    if ["sweep", "repeat", "title", "about", "figure"].contains(&parts[0]) {
-        return Err(bad(format!("`{}` cannot be swept", parts[0])));
-    }
-    if parts.iter().any(|part| part.is_empty()) {
-        return Err(bad("expected a path such as `link.sat.delay`".to_owned()));
-    }
-    let mut table = document;
-    for (depth, part) in parts[..parts.len() - 1].iter().enumerate() {
-        let named = depth == 1 && NAMED.contains(&parts[0]);
-        if table.get(part).is_none() {
-            // Fields may be swept that the file does not mention, but nothing is made up.
-            if named || (depth == 0 && NAMED.contains(part)) {
-                let why = hint(part, table.keys());
-                return Err(bad(format!("there is no `{}` ({why})", parts[..=depth].join("."))));
-            }
-            table.set(part, at, Node { value: Value::Table(Table::default()), at });
-        }
-        let node = table.get_mut(part).expect("it is there, or was just put there");
-        let short = SHORT.iter().find(|(key, _)| key == part);
-        if let (Some((_, key)), Value::Text(_)) = (short, &node.value) {
-            let mut inner = Table::default();
-            inner.set(key, at, node.clone());
-            node.value = Value::Table(inner);
-        }
-        match &mut node.value {
-            Value::Table(inner) => table = inner,
-            _ => {
-                let why = format!("`{}` is no table", parts[..=depth].join("."));
-                return Err(bad(why));
-            }
-        }
-    }
-    let last = parts[parts.len() - 1];
-    if parts.len() < 2 && last != "tcp" {
-        if let Some(example) = field_of(last, None) {
-            return Err(bad(format!("expected a field of one of them, such as `{example}`")));
-        }
-        let known = document_keys();
-        return Err(bad(format!(
-            "expected a path such as `link.sat.delay` ({})",
-            hint(last, known)
-        )));
-    }
-    // The whole of a table that the author named must not be replaced by a value.
-    if parts.len() == 2 && NAMED.contains(&parts[0]) {
-        let example = field_of(parts[0], Some(last)).unwrap_or_default();
-        return Err(bad(format!("expected a field of it, such as `{example}`")));
-    }
-    table.set(last, at, value.clone());
-    Ok(())
+/// The axis of all variants.
+fn all_variants(variants: &[Variant]) -> Option<Axis> {
+    let names = variants.iter();
+    let names = names.map(|v| Node { value: Value::Text(v.name.clone()), at: v.name_at });
+    let path_at = variants.first()?.name_at;
+    Some(Axis { path: variant::KEY.to_owned(), path_at, values: names.collect() })
 }
 
-/// The path of a field that may be swept, of the table `name` of this kind.
-fn field_of(kind: &str, name: Option<&str>) -> Option<String> {
-    let (usual, field) = match kind {
-        "host" => ("server", "tcp"),
-        "router" => ("r1", "ecmp"),
-        "gateway" => ("g1", "split"),
-        "link" => ("sat", "delay"),
-        "middlebox" => ("h1", "kind"),
-        "flow" => ("main", "bytes"),
-        "group" => ("far", "flows"),
-        "fault" => ("f1", "at"),
-        _ => return None,
+/// The axis of those that `entry`, which stands in `[sweep]`, names.
+fn chosen_variants(context: &Context<'_>, entry: &Entry, variants: &[Variant]) -> Result<Axis> {
+    let Value::List(names) = &entry.node.value else {
+        return Err(context.type_error(&entry.node, "a list of names of variants"));
     };
-    Some(format!("{kind}.{}.{field}", name.unwrap_or(usual)))
+    let known: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+    for name in names {
+        context.one_of(name, variant::KEY, &known)?;
+    }
+    if names.is_empty() {
+        let why = "a list without variants leaves no points";
+        return Err(context.value_error(&entry.node, why));
+    }
+    Ok(Axis { path: variant::KEY.to_owned(), path_at: entry.key_at, values: names.clone() })
 }
 
-fn document_keys() -> impl Iterator<Item = &'static str> {
-    crate::scenario::SCENARIO.fields.iter().map(|field| field.key)
+/// The axis that `entry` of the table `sweep` is.
+fn axis(context: &Context<'_>, entry: &Entry, variants: &[Variant]) -> Result<Axis> {
+    if entry.key == variant::KEY {
+        return chosen_variants(context, entry, variants);
+    }
+    let values = values(context, &entry.node)?;
+    Ok(Axis { path: entry.key.clone(), path_at: entry.key_at, values })
 }
 
 fn values(context: &Context<'_>, node: &Node) -> Result<Vec<Node>> {

@@ -10,3 +10,4 @@ mod model;
 mod reference;
 mod simulated_gateway;
 mod sweeps;
+mod variants;

@@ -213,6 +213,8 @@ def _names(path: str) -> bool:
             return table in (*_bentpipe.TABLES_BY_NAME, "numbers", "sweep")
         case ["figure", _, key]:
             return key in ("where", "names")
+        case ["variant", "set"]:
+            return True
     return False
 
 
