@@ -39,9 +39,9 @@ fn quick() {
             judged += 1;
             let ratio = live / point["simulated"][0].as_f64().expect("simulated");
             let at = &point["at"];
-            let bounds = match (at["tcp.recovery"].as_str(), at["numbers.variant"].as_str()) {
-                (Some("SACK-NewReno"), _) => 0.9..1.1,
-                (Some("NewReno"), _) => 0.85..1.15,
+            let bounds = match at["tcp.recovery"].as_str() {
+                Some("SACK-NewReno") => 0.9..1.1,
+                Some("NewReno") => 0.85..1.15,
                 // Ten at once, which lose some.
                 _ if at["flow.main.count"].is_string() => 0.9..1.1,
                 // A file or a page, without losses.

@@ -1,6 +1,9 @@
 //! bharadwaj-2001, figures 11 to 14: ten to forty transfers at once.
 
-use super::{BYTES, COUNT, Function, Number, Numbers, Ran, VARIANT, group, max, mean, min};
+use super::{
+    BYTES, COUNT, END_TO_END, Function, IW_1, IW_4, IW_16, Number, Numbers, Ran, VARIANT, group,
+    max, mean, min,
+};
 use crate::run::Part;
 use bentpipe_lab::tables::Table;
 
@@ -33,8 +36,10 @@ fn small_transfers(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
     let (mut shares, mut ratios) = (Vec::new(), Vec::new());
     for count in COUNTS {
-        let (plain, split) =
-            (utilisation(part, "10KB", count, "0")?, utilisation(part, "10KB", count, "1")?);
+        let (plain, split) = (
+            utilisation(part, "10KB", count, END_TO_END)?,
+            utilisation(part, "10KB", count, IW_1)?,
+        );
         shares.extend([plain, split]);
         ratios.push(split / plain);
     }
@@ -49,15 +54,15 @@ fn one_round_trip(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
     let share = |iw: &str| utilisation(part, "10KB", "10", iw);
     Ok(vec![
-        Number::new("iw-16-s", all(part, "10KB", "10", "16", "completion_per_flow_s")?),
-        Number::new("iw-16-to-1", share("16")? / share("1")?),
+        Number::new("iw-16-s", all(part, "10KB", "10", IW_16, "completion_per_flow_s")?),
+        Number::new("iw-16-to-1", share(IW_16)? / share(IW_1)?),
     ])
 }
 
 /// End to end: where the spread of throughputs grows.
 fn spread(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
-    let of = |count: &str| all(part, "100KB", count, "0", "goodput_variation");
+    let of = |count: &str| all(part, "100KB", count, END_TO_END, "goodput_variation");
     let spreads = COUNTS.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
     let steps: Vec<f64> = spreads.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let step = steps.iter().position(|step| *step == max(steps.clone())).unwrap_or(0);
@@ -72,7 +77,7 @@ fn range_of_windows(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
     let range = |bytes: &str| -> Result<f64, String> {
         let of = |iw: &str| utilisation(part, bytes, "10", iw);
-        let found = [of("1")?, of("4")?, of("16")?];
+        let found = [of(IW_1)?, of(IW_4)?, of(IW_16)?];
         Ok((max(found) - min(found)) / found[0])
     };
     Ok(vec![Number::new("range-10KB", range("10KB")?), Number::new("range-100KB", range("100KB")?)])
@@ -84,7 +89,7 @@ fn short_lives(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
     let mut shares = Vec::new();
     for count in COUNTS {
-        let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, "0")])?;
+        let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, END_TO_END)])?;
         let transfers: u32 = count.parse().map_err(|_| "no number of transfers")?;
         let mut short = 0.0;
         for transfer in 1..=transfers {
@@ -103,7 +108,7 @@ fn congested(ran: &Ran) -> Numbers {
     let part = ran.part("congested")?;
     let ratio = |bytes: &str, count: &str| {
         let of = |variant: &str| utilisation(part, bytes, count, variant);
-        Ok::<f64, String>(of("1")? / of("0")?)
+        Ok::<f64, String>(of(IW_1)? / of(END_TO_END)?)
     };
     let large =
         COUNTS.into_iter().map(|count| ratio("100KB", count)).collect::<Result<Vec<_>, _>>()?;
@@ -111,7 +116,7 @@ fn congested(ran: &Ran) -> Numbers {
         COUNTS[1..].iter().map(|count| ratio("10KB", count)).collect::<Result<Vec<_>, _>>()?;
     let mut repaired = Vec::new();
     for count in COUNTS {
-        let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, "1")])?;
+        let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, IW_1)])?;
         let of = |table, rows: &[(&str, &str)], column: &str| {
             point.column(table, rows, column).map(|found| mean(&found))
         };
@@ -135,7 +140,7 @@ fn congested_windows(ran: &Ran) -> Numbers {
     let mut ratios = Vec::new();
     for count in COUNTS {
         let of = |iw: &str| utilisation(part, "100KB", count, iw);
-        ratios.push(of("16")? / of("1")?);
+        ratios.push(of(IW_16)? / of(IW_1)?);
     }
     Ok(vec![Number::new("largest-iw-16-to-1", max(ratios))])
 }
@@ -145,7 +150,7 @@ fn congested_spread(ran: &Ran) -> Numbers {
     let of = |count: &str, iw: &str| all(part, "100KB", count, iw, "goodput_variation");
     let mut found = Vec::new();
     for count in COUNTS {
-        found.push((of(count, "16")?, of(count, "1")?));
+        found.push((of(count, IW_16)?, of(count, IW_1)?));
     }
     let (wide, narrow) = found.into_iter().fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
     Ok(vec![

@@ -1,7 +1,9 @@
 //! What both papers compute: windows, round trips, bandwidth-delay products. Each function computes it anew from what it
 //! is made of.
 
-use super::{Function, Number, Numbers, RATES, RTT, Ran, VARIANT, one};
+use super::{
+    END_TO_END, Function, IW_1, IW_4, IW_16, Number, Numbers, RATES, RTT, Ran, VARIANT, one,
+};
 
 /// By claim.
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -34,7 +36,7 @@ fn window_of_8_kb(ran: &Ran) -> Numbers {
     let mut found = vec![Number::new("formula-bps", 8192.0 * 8.0 / RTT)];
     let names = ["simulated-384k-bps", "simulated-1536k-bps", "simulated-8M-bps"];
     for (name, rate) in names.into_iter().zip(RATES) {
-        let at = [("link.sat.rate", rate), (VARIANT, "0")];
+        let at = [("link.sat.rate", rate), (VARIANT, END_TO_END)];
         found.push(Number::new(name, one(part, &at, "goodput_bps")?));
     }
     Ok(found)
@@ -77,8 +79,8 @@ fn rounds_of_100_kb(ran: &Ran) -> Numbers {
         ("rounds-1", f64::from(rounds(70, 1))),
         ("rounds-4", f64::from(rounds(70, 4))),
         ("rounds-16", f64::from(rounds(70, 16))),
-        ("simulated-1-to-4-s", time("1")? - time("4")?),
-        ("simulated-4-to-16-s", time("4")? - time("16")?),
+        ("simulated-1-to-4-s", time(IW_1)? - time(IW_4)?),
+        ("simulated-4-to-16-s", time(IW_4)? - time(IW_16)?),
     ])
 }
 

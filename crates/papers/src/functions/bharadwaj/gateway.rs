@@ -1,8 +1,8 @@
 //! bharadwaj-1999: one connection through a pair of gateways.
 
 use super::{
-    BYTES, Function, Number, Numbers, RATE, RATES, RTT, Ran, VARIANT, flow, less, max, mean, min,
-    one, per_run, samples,
+    BYTES, END_TO_END, Function, GATEWAYS, IW_1, IW_16, Number, Numbers, RATE, RATES, RTT, Ran,
+    VARIANT, flow, less, max, mean, min, one, per_run, samples,
 };
 use crate::run::Part;
 use crate::run::trace::series;
@@ -41,7 +41,7 @@ fn capacity_lost(ran: &Ran) -> Numbers {
 /// Slow start limits small files through gateways, the window all but the smallest end to end.
 fn what_limits(ran: &Ran) -> Numbers {
     let sizes = ran.part("sizes")?;
-    let split = |bytes: &str| one(sizes, &[(BYTES, bytes), (VARIANT, "1")], "efficiency");
+    let split = |bytes: &str| one(sizes, &[(BYTES, bytes), (VARIANT, GATEWAYS)], "efficiency");
     let part = ran.part("window")?;
     // Windows 95 has 8 KiB of window: five whole segments.
     let full = |bytes: &str| -> Result<f64, String> {
@@ -65,10 +65,13 @@ fn largest_gain(ran: &Ran) -> Numbers {
     let mut gains = Vec::new();
     for bytes in ["10KB", "100KB", "1MB"] {
         let rate = |iw: &str| one(part, &[(BYTES, bytes), (VARIANT, iw)], "goodput_bps");
-        gains.push(rate("16")? / rate("1")?);
+        gains.push(rate(IW_16)? / rate(IW_1)?);
     }
     Ok(vec![Number::new("largest-gain", max(gains))])
 }
+
+/// Gateways whose satellite leg repairs losses as Reno does.
+const RENO: &str = "gateways with Reno";
 
 /// What bit errors leave of the efficiency, run by run.
 fn kept(ran: &Ran, rate: &str, bytes: &str, variant: &str) -> Result<Vec<f64>, String> {
@@ -85,7 +88,7 @@ fn fack_beside_reno(ran: &Ran) -> Numbers {
     {
         let mut differences = Vec::new();
         for rate in RATES {
-            let (fack, reno) = (kept(ran, rate, bytes, "1")?, kept(ran, rate, bytes, "90")?);
+            let (fack, reno) = (kept(ran, rate, bytes, GATEWAYS)?, kept(ran, rate, bytes, RENO)?);
             differences.push(less(&fack, &reno));
         }
         numbers.push(samples(name, per_run(&differences, mean)));
@@ -94,7 +97,7 @@ fn fack_beside_reno(ran: &Ran) -> Numbers {
 }
 
 fn errors_by_rate(ran: &Ran) -> Numbers {
-    let [slow, middle, fast] = RATES.map(|rate| kept(ran, rate, "10MB", "1"));
+    let [slow, middle, fast] = RATES.map(|rate| kept(ran, rate, "10MB", GATEWAYS));
     let (slow, middle, fast) = (slow?, middle?, fast?);
     Ok(vec![
         samples("kept-384k-less-1536k", less(&slow, &middle)),
@@ -103,12 +106,12 @@ fn errors_by_rate(ran: &Ran) -> Numbers {
 }
 
 fn errors_by_size(ran: &Ran) -> Numbers {
-    let [slow, middle, fast] = RATES.map(|rate| kept(ran, rate, "10KB", "1"));
+    let [slow, middle, fast] = RATES.map(|rate| kept(ran, rate, "10KB", GATEWAYS));
     Ok(vec![
         samples("kept-10KB-384k", slow?),
         samples("kept-10KB-1536k", middle?),
         samples("kept-10KB-8M", fast?),
-        samples("kept-10MB-8M", kept(ran, RATES[2], "10MB", "1")?),
+        samples("kept-10MB-8M", kept(ran, RATES[2], "10MB", GATEWAYS)?),
     ])
 }
 
@@ -157,10 +160,10 @@ fn pages(ran: &Ran) -> Numbers {
                 let at = [(RATE, rate), ("flow.main.page", page), (VARIANT, variant)];
                 one(pages, &at, "completion_mean_s")
             };
-            let (routed, split) = (load("0")?, load("1")?);
+            let (routed, split) = (load(END_TO_END)?, load(GATEWAYS)?);
             shares.push(split / routed);
             if page == "bharadwaj-2001-2" {
-                differences.push(file("0")? / file("1")? - routed / split);
+                differences.push(file(END_TO_END)? / file(GATEWAYS)? - routed / split);
             }
         }
     }

@@ -18,8 +18,14 @@ pub(super) const FUNCTIONS: [&[(&str, Function)]; 5] =
 
 type Numbers = Result<Vec<Number>, String>;
 
-/// Which hosts and gateways: 0 is end to end, other small numbers are the gateways' initial window.
-const VARIANT: &str = "numbers.variant";
+/// Which hosts and gateways: the figures' variants.
+const VARIANT: &str = "variant";
+const END_TO_END: &str = "end to end";
+/// The paper's gateways, in figures that compare no initial windows of theirs.
+const GATEWAYS: &str = "gateways";
+const IW_1: &str = "initial window 1";
+const IW_4: &str = "initial window 4";
+const IW_16: &str = "initial window 16";
 const RATE: &str = "link.sat.rate";
 const BYTES: &str = "flow.main.bytes";
 const COUNT: &str = "flow.main.count";

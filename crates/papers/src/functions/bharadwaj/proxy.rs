@@ -1,8 +1,8 @@
 //! bharadwaj-2001, section 4.1: one connection, and two.
 
 use super::{
-    BYTES, Function, Number, Numbers, RATE, RATES, Ran, SIZES, VARIANT, flow, kept, less, max,
-    mean, min, one, per_run, samples,
+    BYTES, END_TO_END, Function, GATEWAYS, IW_1, IW_16, Number, Numbers, RATE, RATES, Ran, SIZES,
+    VARIANT, flow, kept, less, max, mean, min, one, per_run, samples,
 };
 use bentpipe_lab::tables::Table;
 
@@ -37,14 +37,14 @@ fn errors(ran: &Ran) -> Numbers {
         };
         Ok::<_, String>(kept(&times(clean)?, &times(errors)?))
     };
-    let [slow, middle, fast] = RATES.map(|rate| left(rate, "1", ["1", "2"]));
+    let [slow, middle, fast] = RATES.map(|rate| left(rate, GATEWAYS, ["1", "2"]));
     let (slow, middle, fast) = (slow?, middle?, fast?);
     Ok(vec![
         samples("kept-1536k", middle.clone()),
         samples("kept-8M", fast.clone()),
         samples("kept-384k-less-8M", less(&slow, &fast)),
         samples("kept-1536k-less-8M", less(&middle, &fast)),
-        samples("end-to-end-kept-8M-no-delay", left(RATES[2], "0", ["0", "3"])?),
+        samples("end-to-end-kept-8M-no-delay", left(RATES[2], END_TO_END, ["0", "3"])?),
     ])
 }
 
@@ -57,9 +57,9 @@ fn end_to_end_and_gains(ran: &Ran) -> Numbers {
     for bytes in &SIZES[1..] {
         let mut plain = Vec::new();
         for link in RATES {
-            plain.push(rate(bytes, link, "0")?);
+            plain.push(rate(bytes, link, END_TO_END)?);
             if *bytes != "100KB" {
-                gains.push(rate(bytes, link, "1")? / rate(bytes, link, "0")?);
+                gains.push(rate(bytes, link, GATEWAYS)? / rate(bytes, link, END_TO_END)?);
             }
         }
         spread.push(max(plain.clone()) / min(plain));
@@ -89,8 +89,9 @@ fn curves_by_products(ran: &Ran) -> Numbers {
     let part = ran.part("sizes")?;
     let mut steps = Vec::new();
     for rate in RATES {
-        let of =
-            |bytes: &str| one(part, &[(RATE, rate), (BYTES, bytes), (VARIANT, "1")], "efficiency");
+        let of = |bytes: &str| {
+            one(part, &[(RATE, rate), (BYTES, bytes), (VARIANT, GATEWAYS)], "efficiency")
+        };
         let curve = SIZES.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
         steps.extend(curve.windows(2).map(|pair| pair[1] - pair[0]));
     }
@@ -118,7 +119,7 @@ fn larger_windows(ran: &Ran) -> Numbers {
     let gain = |rate: &str, bytes: &str| {
         let of =
             |iw: &str| one(part, &[(RATE, rate), (BYTES, bytes), (VARIANT, iw)], "goodput_bps");
-        Ok::<f64, String>(of("16")? / of("1")?)
+        Ok::<f64, String>(of(IW_16)? / of(IW_1)?)
     };
     let (mut all, mut longest, mut fast) = (Vec::new(), Vec::new(), Vec::new());
     for rate in RATES {
@@ -220,9 +221,9 @@ fn pages(ran: &Ran) -> Numbers {
         for rate in RATES {
             let time = |variant: &str| load(ran, page, rate, "250ms", variant);
             let file = |variant: &str| one(ftp, &[(RATE, rate), (VARIANT, variant)], TIME);
-            differences.push(file("0")? / file("1")? - time("0")? / time("1")?);
+            differences.push(file(END_TO_END)? / file(IW_1)? - time(END_TO_END)? / time(IW_1)?);
             if rate != RATES[0] {
-                for variant in ["0", "1"] {
+                for variant in [END_TO_END, IW_1] {
                     slowdowns.push(time(variant)? / load(ran, page, rate, "0ms", variant)?);
                 }
             }
@@ -239,7 +240,7 @@ fn pages_by_window(ran: &Ran) -> Numbers {
     for page in [2, 3] {
         for rate in RATES {
             let time = |variant: &str| load(ran, page, rate, "250ms", variant);
-            ratios.push(time("16")? / time("1")?);
+            ratios.push(time(IW_16)? / time(IW_1)?);
         }
     }
     Ok(vec![Number::new("least-iw-16-to-1", min(ratios))])
@@ -252,12 +253,12 @@ fn ku_band(ran: &Ran) -> Numbers {
     };
     let mut gains = Vec::new();
     for bytes in ["1MB", "10MB", "100MB"] {
-        gains.push(of(bytes, "1", "goodput_bps")? / of(bytes, "0", "goodput_bps")?);
+        gains.push(of(bytes, IW_1, "goodput_bps")? / of(bytes, END_TO_END, "goodput_bps")?);
     }
     Ok(vec![
         Number::new("least-gain", min(gains)),
-        Number::new("at-10-products", of("1280KB", "1", "efficiency")?),
-        Number::new("at-1-product", of("128KB", "1", "efficiency")?),
+        Number::new("at-10-products", of("1280KB", IW_1, "efficiency")?),
+        Number::new("at-1-product", of("128KB", IW_1, "efficiency")?),
     ])
 }
 
@@ -266,7 +267,7 @@ fn ku_band_windows(ran: &Ran) -> Numbers {
     let mut gains = Vec::new();
     for (bytes, size) in SIZES.into_iter().zip(SIZES_IN_BYTES) {
         let of = |iw: &str| one(part, &[(BYTES, bytes), (VARIANT, iw)], "goodput_bps");
-        gains.push((size, of("16")? / of("1")?));
+        gains.push((size, of(IW_16)? / of(IW_1)?));
     }
     let (size, gain) = best(&gains);
     Ok(vec![

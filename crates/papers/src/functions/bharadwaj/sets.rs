@@ -1,7 +1,10 @@
 //! bharadwaj-2001, figures 15 and 16, and what its section 5 asks of them: half of the transfers cross the satellite (H), half do not (L), and the server's
 //! Ethernet is all that they share.
 
-use super::{Function, Number, Numbers, Ran, VARIANT, group, mean, min};
+use super::{
+    END_TO_END, Function, GATEWAYS, IW_1, IW_4, IW_16, Number, Numbers, Ran, VARIANT, group, mean,
+    min,
+};
 use crate::run::trace::{Trace, series};
 use crate::run::{Part, PointRuns};
 use bentpipe_lab::tables::Table;
@@ -38,7 +41,7 @@ fn throughputs(ran: &Ran, variant: &str) -> Result<Vec<(f64, f64)>, String> {
 }
 
 fn unfair(ran: &Ran) -> Numbers {
-    let ratios: Vec<f64> = throughputs(ran, "0")?.iter().map(|(l, h)| l / h).collect();
+    let ratios: Vec<f64> = throughputs(ran, END_TO_END)?.iter().map(|(l, h)| l / h).collect();
     Ok(vec![Number::new("at-10", ratios[0]), Number::new("least-l-to-h", min(ratios))])
 }
 
@@ -47,7 +50,8 @@ fn fairer(ran: &Ran) -> Numbers {
         let ratios: Vec<f64> = throughputs(ran, variant)?.iter().map(|(l, h)| h / l).collect();
         Ok(mean(&ratios))
     };
-    let [plain, one, four, sixteen] = [ratio("0")?, ratio("1")?, ratio("4")?, ratio("16")?];
+    let [plain, one, four, sixteen] =
+        [ratio(END_TO_END)?, ratio(IW_1)?, ratio(IW_4)?, ratio(IW_16)?];
     Ok(vec![
         Number::new("iw-1-less-end-to-end", one - plain),
         Number::new("iw-4-less-iw-1", four - one),
@@ -56,7 +60,7 @@ fn fairer(ran: &Ran) -> Numbers {
 }
 
 fn aggressive(ran: &Ran) -> Numbers {
-    let (plain, split) = (throughputs(ran, "0")?, throughputs(ran, "1")?);
+    let (plain, split) = (throughputs(ran, END_TO_END)?, throughputs(ran, IW_1)?);
     let over = |of: fn(&(f64, f64)) -> f64| {
         let sum = |found: &[(f64, f64)]| found.iter().map(of).sum::<f64>();
         sum(&split) / sum(&plain)
@@ -73,7 +77,7 @@ fn held(ran: &Ran) -> Numbers {
     let part = ran.part("sets")?;
     let mut shares = Vec::new();
     for each in EACH {
-        let at = [("flow.h.bytes", "100KB"), (COUNT, each), (VARIANT, "1")];
+        let at = [("flow.h.bytes", "100KB"), (COUNT, each), (VARIANT, IW_1)];
         let held =
             part.point(&at)?.column(Table::Gateways, &[("gateway", "g1")], "held_max_bytes")?;
         let transfers: f64 = each.parse().map_err(|_| "no number of transfers")?;
@@ -104,7 +108,7 @@ fn crossed(part: &Part, point: &PointRuns, flow: &str) -> Result<f64, String> {
 fn spreads(ran: &Ran) -> Numbers {
     let part = ran.part("sets")?;
     let mut panels = 0.0;
-    for variant in ["0", "1", "4", "16"] {
+    for variant in [END_TO_END, IW_1, IW_4, IW_16] {
         let mut means = [0.0; 2];
         for each in EACH {
             for (sum, name) in means.iter_mut().zip(["l", "h"]) {
@@ -115,6 +119,15 @@ fn spreads(ran: &Ran) -> Numbers {
     }
     Ok(vec![Number::new("panels", panels)])
 }
+
+/// The ways in which the first gateway may hold back.
+const CONTROLS: [&str; 5] = [
+    "acknowledging as hosts",
+    "single discards",
+    "early discards",
+    "64 KB a transfer",
+    "all but early discards",
+];
 
 /// Of the ways in which the first gateway may hold back, which one leaves set L most where it leaves it least.
 fn control(ran: &Ran) -> Numbers {
@@ -129,12 +142,12 @@ fn control(ran: &Ran) -> Numbers {
         Ok::<f64, String>(mean(&held))
     };
     let mut best = [f64::NEG_INFINITY, 0.0, 0.0];
-    for variant in ["2", "3", "4", "5", "6"] {
+    for variant in CONTROLS {
         let (mut near, mut far, mut memory) = (Vec::new(), Vec::new(), Vec::new());
         for each in EACH {
-            near.push(rate("l", each, variant)? / rate("l", each, "0")?);
-            far.push(rate("h", each, variant)? / rate("h", each, "1")?);
-            memory.push(held(each, variant)? / held(each, "1")?);
+            near.push(rate("l", each, variant)? / rate("l", each, END_TO_END)?);
+            far.push(rate("h", each, variant)? / rate("h", each, GATEWAYS)?);
+            memory.push(held(each, variant)? / held(each, GATEWAYS)?);
         }
         let found = [min(near), mean(&far), mean(&memory)];
         if found[0] > best[0] {
