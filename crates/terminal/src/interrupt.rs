@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one lets a command end in order, the second one ends it at once.
+//! Ctrl-C: the first lets a command end in order, the second ends it at once.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -15,7 +15,7 @@ pub fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
-/// Catches SIGINT and SIGTERM: the first one sets the flag, a second one exits with 130.
+/// Catches SIGINT and SIGTERM: the first sets the flag, the second exits with 130.
 ///
 /// # Errors
 /// No handler can be installed.

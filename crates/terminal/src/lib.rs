@@ -1,4 +1,4 @@
-//! What a command shows and how it is stopped: log and messages, progress, tables, Ctrl-C.
+//! A command's terminal: log and messages, progress, tables, Ctrl-C.
 #![forbid(unsafe_code)]
 
 pub mod interrupt;

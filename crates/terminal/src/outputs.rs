@@ -12,7 +12,7 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 /// How long the end waits for what has not been written.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether standard error may hold the program up.
+/// The permission of standard error to hold the program up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
     /// It may: a program that ends with its work is to say all that it has to say.
@@ -99,7 +99,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// What of the log was lost so far, for whom asks later, too.
+    /// A function that counts the losses of the log so far.
     pub fn lost(&self) -> impl Fn() -> Lost + Send + Clone + 'static {
         let log = self.log.clone();
         move || log.as_ref().map(Output::lost).unwrap_or_default()

@@ -34,7 +34,7 @@ impl Progress {
         Progress::with_template(command, quiet, "{bar:40} {msg} {elapsed} (left: {eta})")
     }
 
-    /// The same without an estimate of what is left, for who has a better one, or none.
+    /// The same without an estimate of the rest, for callers with a better one.
     pub fn without_estimate(command: &'static str, quiet: bool) -> Progress {
         Progress::with_template(command, quiet, "{bar:40} {msg} {elapsed}")
     }
@@ -65,7 +65,9 @@ impl Progress {
         }
     }
 
-    /// Shows the beginning or the end of a step: elsewhere than on a terminal, a line at once.
+    /// Shows the beginning or the end of a step.
+    ///
+    /// Elsewhere than on a terminal it is a line at once.
     pub fn step(&self, done: f64, words: impl FnOnce() -> String) {
         if self.bar.is_some() {
             self.show(done, words);
@@ -82,7 +84,7 @@ impl Progress {
         }
     }
 
-    /// Whether nothing is to be said but what matters.
+    /// True if nothing is to be said but what matters.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
