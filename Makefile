@@ -18,7 +18,7 @@ help:
 	@echo "make docs    the documentation as a site, in out/site"
 	@echo "make mutants deliberate defects in the gateway, each of which the tests must find (minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
-	@echo "make check   formatting, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
+	@echo "make check   formatting, wrapped comments, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder); rates, delays and durations of live links and gateways"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
 
@@ -62,6 +62,7 @@ mutants-changed: cargo
 
 check: cargo cargo-deny
 	cargo fmt --all -- --check
+	cargo run --quiet --locked --package bentpipe-prose -- wrap --check
 	scripts/mutants.sh --applies
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
