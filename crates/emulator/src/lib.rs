@@ -21,5 +21,6 @@ pub mod netns_pair;
 pub mod probing;
 pub mod recording;
 pub mod self_test;
+pub mod summary;
 mod ticket;
 pub mod too_long;

@@ -1,7 +1,7 @@
 //! Questions to a running link, and changes of it. Who asks waits on a thread of its own; the loop that carries the
 //! packets answers between two of them.
 
-use crate::emulator::LinkSummary;
+use crate::summary::LinkSummary;
 use bentpipe_core::link::Count;
 use bentpipe_core::time::Duration;
 use bentpipe_links::DirectionChange;

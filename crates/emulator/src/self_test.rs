@@ -3,8 +3,9 @@
 
 use crate::bare_timer;
 use crate::duplex_link::DuplexLinkConfig;
-use crate::emulator::{Emulator, Exit, LinkSummary};
+use crate::emulator::{Emulator, Exit};
 use crate::lateness::Lateness;
+use crate::summary::LinkSummary;
 use bentpipe_core::units::Rate;
 use bentpipe_linux::command::{CommandError, run as run_command};
 use bentpipe_linux::poll::LoopError;

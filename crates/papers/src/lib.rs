@@ -9,6 +9,8 @@
 pub mod catalogue;
 pub mod functions;
 pub mod live;
+mod numbers;
 pub mod report;
 pub mod run;
+mod significant;
 pub mod verdict;

@@ -2,6 +2,7 @@
 //! lies wholly outside; otherwise it is not decided, which counts against us.
 
 use crate::catalogue::{Accepted, Catalogue, Claim, Figure, How};
+use crate::numbers;
 use crate::run::{Number, Options, Ran, RunError};
 use bentpipe_lab::Event;
 use bentpipe_scenario::repeat::SampleSummary;
@@ -131,7 +132,7 @@ fn claims(
     wanted: impl Fn(&Claim) -> bool,
 ) -> Result<Vec<Judged>, String> {
     let judged = figure.claims.iter().filter(|claim| wanted(claim)).map(|claim| {
-        let numbers = ran.numbers(claim)?;
+        let numbers = numbers::of_claim(ran, claim)?;
         let finding = |number: &Number| {
             let accepted = catalogue.accepted(&claim.id, &number.name).ok_or_else(|| {
                 format!("tolerances.toml says nothing of {}, {}", claim.id, number.name)

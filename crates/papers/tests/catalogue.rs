@@ -4,7 +4,7 @@
 use bentpipe_lab::drawing;
 use bentpipe_papers::catalogue::{Catalogue, Files, How, frozen};
 use bentpipe_papers::functions;
-use bentpipe_papers::live::{Kept, inputs, path};
+use bentpipe_papers::live::{LiveResults, inputs, path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -155,7 +155,8 @@ fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
     let catalogue = catalogue();
     let mut figures = BTreeSet::new();
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
-        let kept = Kept::read(catalogue.files(), &figure.id).unwrap_or_else(|why| panic!("{why}"));
+        let kept =
+            LiveResults::read(catalogue.files(), &figure.id).unwrap_or_else(|why| panic!("{why}"));
         let inputs: BTreeSet<(&str, String)> = figure
             .live()
             .flat_map(|(name, _)| {

@@ -9,7 +9,7 @@ use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
 use bentpipe_links::DirectionSpec;
 use bentpipe_papers::catalogue::{Catalogue, Files};
-use bentpipe_papers::live::Kept;
+use bentpipe_papers::live::LiveResults;
 use bentpipe_scenario::Experiment;
 use bentpipe_scenario::repeat::Repeat;
 use std::collections::BTreeSet;
@@ -216,7 +216,7 @@ fn the_matrix_of_transfers_is_one_experiment() {
 /// G01-F-8: what is kept of figure 8 on real hosts has no page of 16 images that took less than sixteen round trips.
 #[test]
 fn real_hosts_wait_for_sixteen_round_trips() {
-    let kept = Kept::read(&Files::built_in(), "bharadwaj-2001/fig-8").unwrap();
+    let kept = LiveResults::read(&Files::built_in(), "bharadwaj-2001/fig-8").unwrap();
     let mut rates = BTreeSet::new();
     for point in &kept.points {
         let page = point.at["flow.main.page"].as_str();

@@ -3,7 +3,7 @@
 use bentpipe_core::link::{Count, Counters};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_emulator::emulator::LinkSummary;
+use bentpipe_emulator::summary::LinkSummary;
 use bentpipe_linux::processor_times::Steal;
 use serde_json::{Value, json};
 use std::io::{self, Write};

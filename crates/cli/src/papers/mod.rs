@@ -8,7 +8,7 @@ mod progress;
 
 use crate::plot::{PlotError, page_of_run};
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, LocatedClaim, Paper};
-use bentpipe_papers::live::{Beside, LiveError};
+use bentpipe_papers::live::{Comparison, LiveError};
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::verdict::judge;
@@ -193,7 +193,7 @@ fn one(
     let drawings = ran.draw(figure, options)?;
     graph(&ran, catalogue, figure, options)?;
     let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
-    let beside = Beside::all(figure, &ran).map_err(failed)?;
+    let beside = Comparison::all(figure, &ran).map_err(failed)?;
     let wall_s = begin.elapsed().as_secs_f64();
     let (figure, runs) = (figure.id.clone(), ran.runs());
     Ok(report::Judgement { figure, claims, drawings, beside, runs, wall_s })

@@ -3,6 +3,7 @@
 mod bharadwaj;
 mod formulas;
 mod four_packets;
+mod function;
 mod growth;
 mod henderson;
 mod losses;
@@ -11,10 +12,7 @@ mod repair;
 mod samples;
 mod sfu;
 
-use crate::run::{Number, Ran};
-
-/// Measures the numbers of a claim.
-pub type Function = fn(&Ran) -> Result<Vec<Number>, String>;
+pub use function::Function;
 
 /// All of them.
 const FUNCTIONS: &[&[(&str, Function)]] = &[

@@ -3,7 +3,8 @@
 use super::jobs::Job;
 use super::load::Load;
 use super::{
-    Beside, Kept, KeptPoint, LiveOptions, LiveRequest, LiveRunner, Machine, Programs, path,
+    Comparison, LiveOptions, LivePointResults, LiveRequest, LiveResults, LiveRunner, Machine,
+    Programs, path,
 };
 use crate::catalogue::{Catalogue, Figure, Files, Live};
 use crate::run::{Options, Ran, RunError};
@@ -107,17 +108,18 @@ impl<'a, P: Sync> LivePlan<'a, P> {
         let LiveOptions { runner, stored, .. } = options;
         let LivePlan { figure, mut ran, parts } = self;
         let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
-        let mut kept = Kept { machine: machine.clone(), ..Kept::default() };
+        let mut kept = LiveResults { machine: machine.clone(), ..LiveResults::default() };
         for part in &parts {
             let simulated = ran.part(&part.name).map_err(failed)?;
-            kept.told.extend(runner.told(&part.name, &part.points));
+            kept.kernel_settings.extend(runner.kernel_settings(&part.name, &part.points));
             for live in &part.points {
                 let canonical = runner.canonical(live);
                 let load = |run| stored.load(&canonical, run);
                 let runs: Vec<_> = (0..part.runs).filter_map(load).collect();
                 let point = simulated.numbered(runner.point(live).index);
                 if let Some(point) = point.filter(|_| !runs.is_empty()) {
-                    kept.points.push(KeptPoint::new(&part.name, point, &runs).map_err(failed)?);
+                    kept.points
+                        .push(LivePointResults::new(&part.name, point, &runs).map_err(failed)?);
                 }
             }
         }
@@ -127,7 +129,7 @@ impl<'a, P: Sync> LivePlan<'a, P> {
         }
         ran.live = kept;
         let claims = live_claims(catalogue, figure, &ran).map_err(failed)?;
-        let beside = Beside::all(figure, &ran).map_err(failed)?;
+        let beside = Comparison::all(figure, &ran).map_err(failed)?;
         Ok(Measured { figure: figure.id.clone(), beside, claims })
     }
 }

@@ -28,8 +28,8 @@ pub trait LiveRunner: Sync {
     /// All that a run of it comes from, its number apart.
     fn canonical(&self, laid_out: &Self::Point) -> String;
 
-    /// What hosts are told of their TCP: a line that begins with `scenario` for each of their settings.
-    fn told(&self, scenario: &str, points: &[Self::Point]) -> Vec<String>;
+    /// The TCP settings of hosts, as the kernel has them: a line that begins with `scenario` for each of their settings.
+    fn kernel_settings(&self, scenario: &str, points: &[Self::Point]) -> Vec<String>;
 
     /// Makes a run. No two at a time have the same `worker`.
     ///

@@ -141,7 +141,7 @@ fn of_figure(figure: &Figure, judgement: Option<&Judgement>, folder: &Path) -> S
     }
     for beside in judgement.beside.iter().filter(|beside| beside.is_measured()) {
         table(&mut text, &beside.title(), &beside.cells());
-        for said in beside.told.iter().chain(&beside.explanation) {
+        for said in beside.kernel_settings.iter().chain(&beside.explanation) {
             let _ = writeln!(text, "<p class=\"small\">{}</p>", escaped(said.trim()));
         }
     }

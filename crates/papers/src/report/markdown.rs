@@ -127,7 +127,7 @@ fn of_figure(text: &mut String, figure: &Figure, judgement: &Judgement) {
     }
     for beside in judgement.beside.iter().filter(|beside| beside.is_measured()) {
         table(text, &beside.title(), &beside.cells());
-        for said in &beside.told {
+        for said in &beside.kernel_settings {
             let _ = writeln!(text, "\n{said}");
         }
         if let Some(why) = &beside.explanation {

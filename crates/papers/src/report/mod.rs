@@ -10,10 +10,9 @@ mod text;
 pub use html::write;
 pub use markdown::write_docs;
 pub use score::Score;
-pub(crate) use text::significant;
 
 use crate::catalogue::Catalogue;
-use crate::live::Beside;
+use crate::live::Comparison;
 use crate::run::Drawing;
 use crate::verdict::Judged;
 use serde_json::{Value, json};

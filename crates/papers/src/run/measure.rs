@@ -1,8 +1,8 @@
 //! From the tables of results to the numbers that claims are about.
 
+use super::LiveResults;
 use super::Ran;
 use crate::catalogue::{Form, Measure, same, text};
-use crate::live::Kept;
 use bentpipe_lab::tables::Table;
 use std::cmp::Ordering;
 
@@ -85,7 +85,7 @@ fn live_to_simulated(
     let mut ratios = Vec::new();
     for (point, live) in ran.measured(scenario)? {
         if fits(&point.values) {
-            let simulated = Kept::simulated(point, flow, column)?;
+            let simulated = LiveResults::simulated(point, flow, column)?;
             ratios.push(by_run(&live.samples(flow, column)?, &simulated));
         }
     }

@@ -1,18 +1,18 @@
 //! Running a figure's experiments, and measuring what its claims speak of.
 
+mod live_results;
 mod measure;
 pub mod packets;
 mod part;
 pub mod trace;
 
+pub use live_results::{Conditions, LivePointResults, LiveResults, Machine, inputs, path};
 pub(crate) use measure::by_run;
 pub use measure::{Number, measure};
 pub(crate) use part::cells;
 pub use part::{Part, PointRuns};
 
-use crate::catalogue::{CatalogueError, Claim, Figure, Files};
-use crate::functions;
-use crate::live::{Kept, KeptPoint};
+use crate::catalogue::{CatalogueError, Figure, Files};
 use bentpipe_lab::{Event, LabError, Runner, Store, drawing};
 use std::collections::BTreeMap;
 use std::io;
@@ -65,7 +65,7 @@ pub struct Ran {
     /// By their names.
     pub parts: BTreeMap<String, Part>,
     /// What real hosts have given of them.
-    pub live: Kept,
+    pub live: LiveResults,
 }
 
 impl Ran {
@@ -106,7 +106,7 @@ impl Ran {
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ran, RunError> {
         let store = Store::open(&options.folder.join("runs"))?;
-        let live = Kept::read(files, &figure.id)?;
+        let live = LiveResults::read(files, &figure.id)?;
         let mut parts = BTreeMap::new();
         for name in names {
             let experiment = figure.experiment(files, name, runs)?;
@@ -123,7 +123,7 @@ impl Ran {
     ///
     /// # Errors
     /// There is no such experiment.
-    pub fn measured(&self, scenario: &str) -> Result<Vec<(&PointRuns, &KeptPoint)>, String> {
+    pub fn measured(&self, scenario: &str) -> Result<Vec<(&PointRuns, &LivePointResults)>, String> {
         let points = self.part(scenario)?.points.iter();
         Ok(points.filter_map(|point| Some((point, self.live.of(scenario, point)?))).collect())
     }
@@ -142,24 +142,6 @@ impl Ran {
     pub fn runs(&self) -> u32 {
         let points = self.parts.values().flat_map(|part| &part.points);
         points.map(|point| u32::try_from(point.runs.len()).unwrap_or(u32::MAX)).max().unwrap_or(0)
-    }
-
-    /// The numbers that a claim is about.
-    ///
-    /// # Errors
-    /// What is missing, in a sentence.
-    pub fn numbers(&self, claim: &Claim) -> Result<Vec<Number>, String> {
-        if claim.checks.is_empty() {
-            let function = functions::find(&claim.id)
-                .ok_or_else(|| format!("{}: it has neither a check nor a function", claim.id))?;
-            return function(self);
-        }
-        let number = |check: &crate::catalogue::Check| {
-            let samples = measure(self, &check.form)
-                .map_err(|why| format!("{}, {}: {why}", claim.id, check.name))?;
-            Ok(Number { name: check.name.clone(), samples })
-        };
-        claim.checks.iter().map(number).collect()
     }
 
     /// The experiment of this name.

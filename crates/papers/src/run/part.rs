@@ -1,8 +1,8 @@
 //! One experiment of a figure, with what its runs have given that claims are read from.
 
+use super::inputs;
 use super::{Options, RunError};
 use crate::catalogue::{Figure, same};
-use crate::live::inputs;
 use bentpipe_lab::tables::Table;
 use bentpipe_lab::{Event, Executed, Folder, Key, Row, RunRecord, Store, execute};
 use bentpipe_scenario::Experiment;

@@ -1,6 +1,6 @@
 //! What was simulated beside what was measured, for a terminal and for programs.
 
-use bentpipe_papers::live::{Beside, Measured};
+use bentpipe_papers::live::{Comparison, Measured};
 use bentpipe_terminal::table::{Align, Table};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -57,7 +57,7 @@ pub(super) fn json(measured: &[Measured]) -> Value {
         });
         json!({
             "figure": one.figure,
-            "scenarios": one.beside.iter().map(Beside::json).collect::<Vec<_>>(),
+            "scenarios": one.beside.iter().map(Comparison::json).collect::<Vec<_>>(),
             "claims": claims.collect::<Vec<_>>(),
         })
     };

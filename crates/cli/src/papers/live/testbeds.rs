@@ -6,7 +6,7 @@ use bentpipe_scenario::{Experiment, Point};
 use bentpipe_testbed::flows::Browser;
 use bentpipe_testbed::network::{Request, Stacks};
 use bentpipe_testbed::plan::{self, LivePoint};
-use bentpipe_testbed::{ephemeral, told};
+use bentpipe_testbed::{ephemeral, kernel_settings};
 use std::env;
 use std::process;
 use std::sync::atomic::AtomicBool;
@@ -39,8 +39,8 @@ impl LiveRunner for Testbeds {
         laid_out.canonical()
     }
 
-    fn told(&self, scenario: &str, points: &[LivePoint]) -> Vec<String> {
-        told::lines(scenario, points)
+    fn kernel_settings(&self, scenario: &str, points: &[LivePoint]) -> Vec<String> {
+        kernel_settings::lines(scenario, points)
     }
 
     fn run(

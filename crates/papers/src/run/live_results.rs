@@ -2,8 +2,8 @@
 //!
 //! A point is known by its inputs, so that what was measured of a scenario that has changed since counts no more.
 
+use super::{PointRuns, cells};
 use crate::catalogue::{CatalogueError, Files, parse};
-use crate::run::{PointRuns, cells};
 use bentpipe_lab::RunRecord;
 use bentpipe_lab::tables::Table;
 use serde::{Deserialize, Serialize};
@@ -25,15 +25,15 @@ const HEAD: &str = "# What real hosts have given, written by `bentpipe papers --
 /// What was measured of a figure.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Kept {
+pub struct LiveResults {
     /// By which knobs of the kernel the hosts were given their TCP, one line for each of their settings.
     #[serde(default)]
-    pub told: Vec<String>,
+    pub kernel_settings: Vec<String>,
     /// On what.
     pub machine: Machine,
     /// Each point.
     #[serde(default, rename = "point")]
-    pub points: Vec<KeptPoint>,
+    pub points: Vec<LivePointResults>,
 }
 
 /// The machine on which it was measured.
@@ -73,7 +73,7 @@ pub struct Conditions {
 /// A point of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct KeptPoint {
+pub struct LivePointResults {
     /// The experiment.
     pub scenario: String,
     /// What its runs come from ([`PointRuns::inputs`]).
@@ -107,14 +107,14 @@ pub fn inputs(canonical: &str) -> String {
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Kept {
+impl LiveResults {
     /// What is kept of the figure with this id; there may be nothing.
     ///
     /// # Errors
     /// [`CatalogueError`].
-    pub fn read(files: &Files, figure: &str) -> Result<Kept, CatalogueError> {
+    pub fn read(files: &Files, figure: &str) -> Result<LiveResults, CatalogueError> {
         let path = path(figure);
-        if files.has(&path) { parse(files, &path) } else { Ok(Kept::default()) }
+        if files.has(&path) { parse(files, &path) } else { Ok(LiveResults::default()) }
     }
 
     /// As the file's text.
@@ -134,19 +134,19 @@ impl Kept {
     }
 
     /// What was measured of this point of the experiment `scenario`.
-    pub fn of(&self, scenario: &str, point: &PointRuns) -> Option<&KeptPoint> {
+    pub fn of(&self, scenario: &str, point: &PointRuns) -> Option<&LivePointResults> {
         let inputs = point.inputs();
         self.points.iter().find(|kept| kept.scenario == scenario && kept.inputs == inputs)
     }
 }
 
-impl KeptPoint {
+impl LivePointResults {
     /// What runs have given at a point of the experiment `scenario`.
     pub fn new(
         scenario: &str,
         point: &PointRuns,
         runs: &[(RunRecord, Conditions)],
-    ) -> Result<KeptPoint, String> {
+    ) -> Result<LivePointResults, String> {
         let of = |part: fn(&Conditions) -> f64| runs.iter().map(|(_, one)| part(one)).collect();
         let records: Vec<RunRecord> = runs.iter().map(|(record, _)| record.clone()).collect();
         let first = records.first().ok_or("no run was made")?;
@@ -165,7 +165,7 @@ impl KeptPoint {
         for (name, value) in runs.iter().flat_map(|(_, one)| &one.packets) {
             packets.entry(name.clone()).or_default().push(*value);
         }
-        Ok(KeptPoint {
+        Ok(LivePointResults {
             scenario: scenario.to_owned(),
             inputs: point.inputs(),
             late: of(|one| one.late),
@@ -220,7 +220,7 @@ mod tests {
     fn what_is_kept_is_read_as_it_was_written() {
         let columns = BTreeMap::from([("goodput_bps".to_owned(), vec![1.25e6, 1e6])]);
         let split = BTreeMap::from([("split_flows".to_owned(), vec![1.0, 1.0])]);
-        let point = KeptPoint {
+        let point = LivePointResults {
             scenario: "x".to_owned(),
             inputs: "00ff".to_owned(),
             late: vec![0.0, 0.01],
@@ -231,10 +231,14 @@ mod tests {
             gateway: BTreeMap::from([("g1".to_owned(), split)]),
             flow: BTreeMap::from([("main".to_owned(), columns)]),
         };
-        let kept = Kept { told: vec!["a".to_owned()], points: vec![point], ..Kept::default() };
+        let kept = LiveResults {
+            kernel_settings: vec!["a".to_owned()],
+            points: vec![point],
+            ..LiveResults::default()
+        };
         let text = kept.text().unwrap();
         assert!(text.starts_with("# What real hosts"), "{text}");
-        assert_eq!(toml::from_str::<Kept>(&text).unwrap(), kept);
+        assert_eq!(toml::from_str::<LiveResults>(&text).unwrap(), kept);
         let point = &kept.points[0];
         assert_eq!(point.samples("main", "goodput_bps"), Ok(vec![1.25e6, 1e6]));
         assert!(point.samples("main", "timeouts").is_err() && point.runs() == 2);

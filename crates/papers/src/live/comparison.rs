@@ -1,9 +1,9 @@
 //! What the simulator gives beside what real hosts have given, for the same file.
 
-use super::{Kept, KeptPoint, Machine};
+use super::{LivePointResults, LiveResults, Machine};
 use crate::catalogue::{Figure, Live, same};
-use crate::report::significant;
 use crate::run::{Part, PointRuns, Ran, by_run};
+use crate::significant::significant;
 use bentpipe_lab::tables::Table;
 use bentpipe_scenario::Experiment;
 use bentpipe_scenario::repeat::SampleSummary;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// An experiment, point by point.
 #[derive(Debug, Clone)]
-pub struct Beside {
+pub struct Comparison {
     /// Its name.
     pub scenario: String,
     /// What is compared: a flow's column.
@@ -19,7 +19,7 @@ pub struct Beside {
     /// What the points differ by.
     pub fields: Vec<String>,
     /// The points, in the sweep's order.
-    pub rows: Vec<BesideRow>,
+    pub rows: Vec<ComparisonRow>,
     /// So near means are to be.
     pub within: f64,
     /// Why some are not.
@@ -27,12 +27,12 @@ pub struct Beside {
     /// On what it was measured.
     pub machine: Machine,
     /// How its hosts were given their TCP.
-    pub told: Vec<String>,
+    pub kernel_settings: Vec<String>,
 }
 
 /// A point.
 #[derive(Debug, Clone)]
-pub struct BesideRow {
+pub struct ComparisonRow {
     /// Its fields' values, or what they are called.
     pub values: Vec<String>,
     /// By run.
@@ -113,17 +113,17 @@ fn interval(samples: &[f64]) -> (f64, f64) {
     (summary.map_or(f64::NAN, |summary| summary.mean), half)
 }
 
-impl Beside {
+impl Comparison {
     /// The figure's experiments that are run on real hosts.
     ///
     /// # Errors
     /// Something that is compared is missing, in a sentence.
     pub fn all(figure: &Figure, ran: &Ran) -> Result<Vec<Beside>, String> {
-        let of = |(name, live): (&str, &Live)| Beside::new(name, live, ran);
+        let of = |(name, live): (&str, &Live)| Comparison::new(name, live, ran);
         figure.live().map(of).collect()
     }
 
-    fn new(name: &str, live: &Live, ran: &Ran) -> Result<Beside, String> {
+    fn new(name: &str, live: &Live, ran: &Ran) -> Result<Comparison, String> {
         let missing = || format!("{name}.live.measure: it takes a flow and a column");
         let flow = live.measure.flow.clone().ok_or_else(missing)?;
         let column = live.measure.column.clone().ok_or_else(missing)?;
@@ -132,7 +132,7 @@ impl Beside {
         let row = |point: &PointRuns| {
             let kept = ran.live.of(name, point);
             let (flow, column) = (flow.as_str(), column.as_str());
-            let of = |column: &str| Kept::simulated(point, flow, column);
+            let of = |column: &str| LiveResults::simulated(point, flow, column);
             let simulated = of(column)?;
             let measured = kept.map(|kept| kept.samples(flow, column)).transpose()?;
             let agreement = match &measured {
@@ -148,11 +148,11 @@ impl Beside {
                 kept.and_then(|kept| kept.samples(flow, "retransmissions").ok())
                     .map(|samples| interval(&samples).0),
             ];
-            let most = |of: fn(&KeptPoint) -> &[f64]| {
+            let most = |of: fn(&LivePointResults) -> &[f64]| {
                 kept.map_or(0.0, |kept| of(kept).iter().copied().fold(0.0, f64::max))
             };
             let named = |field: &String| called(part, field, point.value(field).unwrap_or(""));
-            Ok(BesideRow {
+            Ok(ComparisonRow {
                 values: fields.iter().map(named).collect(),
                 simulated,
                 live: measured.unwrap_or_default(),
@@ -163,7 +163,7 @@ impl Beside {
             })
         };
         let rows = part.points.iter().map(row).collect::<Result<Vec<_>, String>>()?;
-        Ok(Beside {
+        Ok(Comparison {
             scenario: name.to_owned(),
             compared: [flow, column],
             fields,
@@ -171,7 +171,7 @@ impl Beside {
             within: live.within,
             explanation: live.explanation.clone(),
             machine: ran.live.machine.clone(),
-            told: ran.live.told.clone(),
+            kernel_settings: ran.live.kernel_settings.clone(),
         })
     }
 

@@ -1,4 +1,4 @@
-//! How the kernel is told what a scenario says of its hosts' TCP, for readers of the results.
+//! The kernel's settings for the TCP of a scenario's hosts, for readers of the results.
 
 use crate::network::{HostTcp, SocketTcp};
 use crate::plan::LivePoint;
@@ -29,7 +29,7 @@ pub fn lines(scenario: &str, points: &[LivePoint]) -> Vec<String> {
     said.into_iter().map(line).collect()
 }
 
-/// What a host and its sockets are told.
+/// The settings of a host and its sockets.
 fn words(host: &HostTcp, socket: &SocketTcp) -> String {
     let sysctls: Vec<String> = host
         .sysctls
