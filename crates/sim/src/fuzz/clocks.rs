@@ -72,8 +72,7 @@ impl Clocks {
         {
             heard.last_ack_sent = Some(ack);
         }
-        let Some(Timestamps { value, echo }) = segment.timestamps else { return };
-        heard.in_order.insert(echo);
+        let Some(Timestamps { value, .. }) = segment.timestamps else { return };
         if !in_order && !flags.contains(Flags::SYN) {
             return;
         }
@@ -82,6 +81,16 @@ impl Clocks {
         let latest = self.latest.entry((node, src, dst)).or_insert(value);
         if flags.contains(Flags::SYN) || is_older(*latest, value) {
             *latest = value;
+        }
+    }
+
+    /// Takes down the echo of a segment that the node has forwarded.
+    ///
+    /// Its sender has had that in order (RFC 7323, 4.3).
+    pub(super) fn inherit_echo(&mut self, segment: &Segment) {
+        let Segment { node, src, dst, .. } = *segment;
+        if let Some(Timestamps { echo, .. }) = segment.timestamps {
+            self.heard.entry((node, dst, src)).or_default().in_order.insert(echo);
         }
     }
 
@@ -245,9 +254,33 @@ mod tests {
         {
             let mut clocks = Clocks::default();
             clocks.inherit(&passes([server, client], 501, 101, 7));
-            clocks.inherit(&Segment { len, ..passes([client, server], seq, 501, 60) });
+            let passing = Segment { len, ..passes([client, server], seq, 501, 60) };
+            clocks.inherit(&passing);
+            clocks.inherit_echo(&passing);
             let said = Segment { how: How::Sent, ..passes([client, server], 101, 501, 50) };
             assert_eq!(clocks.see(&said).is_err(), counts, "{seq} {len}");
+        }
+    }
+
+    /// Fault seed 159036914: the server's segment lies beyond the client's window. What it echoes has come in order all the
+    /// same, and a gateway that takes the connection over says so once more.
+    #[test]
+    fn what_a_host_echoes_has_come_in_order_though_its_peer_drops_it() {
+        let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
+        let said = |how, value, echo| Segment {
+            how,
+            src: server,
+            dst: client,
+            flags: Flags::ACK,
+            seq: SeqNum(501),
+            ack: SeqNum(101),
+            timestamps: Some(Timestamps { value, echo }),
+            ..Segment::syn(2, [client, server])
+        };
+        for (echo, sound) in [(60, true), (50, false)] {
+            let mut clocks = Clocks::default();
+            clocks.inherit_echo(&said(How::Passed, 7, 60));
+            assert_eq!(clocks.see(&said(How::Sent, 8, echo)).is_ok(), sound, "{echo}");
         }
     }
 }

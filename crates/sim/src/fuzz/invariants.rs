@@ -113,6 +113,8 @@ impl InvariantChecker {
             let inherits = self.adoptions.inherits(segment);
             if inherits {
                 self.streams.overhear(segment, &self.edges);
+                // It echoes what has come in order, whatever its own receiver makes of it (fault seed 159036914).
+                self.clocks.inherit_echo(segment);
                 if !self.edges.allow(segment) {
                     continue;
                 }
