@@ -5,7 +5,7 @@
 //! to each look at what has left.
 
 use crate::datagram::Datagram;
-use bentpipe_core::link::Medium;
+use bentpipe_core::link::{LinkConfig, Medium};
 use bentpipe_core::time::{Instant, earliest};
 use bentpipe_links::{Direction, DirectionConfig, LiveLink};
 
@@ -27,9 +27,10 @@ impl DuplexLinkConfig {
     }
 }
 
-impl From<[DirectionConfig; 2]> for DuplexLinkConfig {
-    fn from(directions: [DirectionConfig; 2]) -> DuplexLinkConfig {
-        DuplexLinkConfig { directions, medium: None }
+impl From<LinkConfig> for DuplexLinkConfig {
+    /// The same link in each direction, without impairments.
+    fn from(link: LinkConfig) -> DuplexLinkConfig {
+        DuplexLinkConfig { directions: [link.clone().into(), link.into()], medium: None }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::link_tap::LinkTap;
 use crate::recording::{Recording, RecordingSummary};
 use crate::summary::LinkSummary;
 use crate::too_long::LengthLimit;
-use bentpipe_core::link::{Count, Counters, Occupancy};
+use bentpipe_core::link::{Counters, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_links::Direction;

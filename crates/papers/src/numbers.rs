@@ -8,7 +8,7 @@ use crate::run::{Number, Ran, measure};
 ///
 /// # Errors
 /// What is missing, in a sentence.
-pub fn of_claim(ran: &Ran, claim: &Claim) -> Result<Vec<Number>, String> {
+pub(crate) fn of_claim(ran: &Ran, claim: &Claim) -> Result<Vec<Number>, String> {
     if claim.checks.is_empty() {
         let function = functions::find(&claim.id)
             .ok_or_else(|| format!("{}: it has neither a check nor a function", claim.id))?;

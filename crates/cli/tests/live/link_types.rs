@@ -51,7 +51,7 @@ fn without_ethernet() {
         delay: Duration::from_millis(10).into(),
         ..LinkConfig::IDEAL
     };
-    let mut emulator = Emulator::new(tuns, Exit::Other, [(link.clone(), None), (link, None)]);
+    let mut emulator = Emulator::new(tuns, Exit::Other, link);
     let (stop, stopped) = UnixStream::pair().expect("sockets");
     thread::scope(|scope| {
         let carried = scope.spawn(move || {

@@ -43,8 +43,7 @@ impl Link {
                 }
                 set_up => set_up.unwrap(),
             };
-            let parts = [(config.clone(), None), (config, None)];
-            let mut emulator = Emulator::new(tuns, Exit::Same, parts);
+            let mut emulator = Emulator::new(tuns, Exit::Same, config);
             if let Some(mtu) = mtu {
                 emulator.limit_length(LengthLimit::between(&ends, mtu).unwrap());
             }

@@ -118,7 +118,7 @@ impl Comparison {
     ///
     /// # Errors
     /// Something that is compared is missing, in a sentence.
-    pub fn all(figure: &Figure, ran: &Ran) -> Result<Vec<Beside>, String> {
+    pub fn all(figure: &Figure, ran: &Ran) -> Result<Vec<Comparison>, String> {
         let of = |(name, live): (&str, &Live)| Comparison::new(name, live, ran);
         figure.live().map(of).collect()
     }

@@ -39,7 +39,7 @@ pub struct Measured {
     /// Its id.
     pub figure: String,
     /// Its experiments.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<Comparison>,
     /// The claims that they decide; none if not all of it was measured.
     pub claims: Vec<Judged>,
 }

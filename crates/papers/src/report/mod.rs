@@ -40,7 +40,7 @@ pub struct Judgement {
     /// Its pictures.
     pub drawings: Vec<Drawing>,
     /// What real hosts have given, beside the simulator.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<Comparison>,
     /// The most runs of a point.
     pub runs: u32,
     /// How long it took, in seconds.

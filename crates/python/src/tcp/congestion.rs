@@ -131,7 +131,7 @@ impl Congestion for PythonControl {
         }
         let window = self.ask("on_ack", ack.smss, self.window(), |dict| {
             dict.set_item("now", super::seconds(ack.now))?;
-            dict.set_item("acked", ack.ack.count())?;
+            dict.set_item("acked", ack.acked.count())?;
             dict.set_item("rtt", ack.rtt.map(|span| span.as_secs_f64()))?;
             dict.set_item("srtt", ack.srtt.map(|span| span.as_secs_f64()))?;
             dict.set_item("min_rtt", ack.min_rtt.map(|span| span.as_secs_f64()))?;

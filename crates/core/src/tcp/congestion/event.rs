@@ -2,10 +2,10 @@
 //!
 //! Bytes and times, no sequence numbers. [`Congestion`](super::Congestion) says which comes when.
 
-use super::LinkReport;
 use crate::tcp::delivery_rate::{LossSample, RateSample};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// Where loss recovery stands once it has judged an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,59 @@ pub struct Response {
     pub bound: Option<bool>,
     /// What has been seen of the link, for those that share it; empty of most controls.
     pub report: LinkReport,
+}
+
+/// What a flow has seen of its link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkReport {
+    /// Bytes delivered.
+    pub delivered: Bytes,
+    /// Bytes marked lost.
+    pub lost: Bytes,
+    /// The minimum round-trip time among them, if any was measured.
+    pub rtt: Option<Duration>,
+}
+
+impl LinkReport {
+    /// What an acknowledgment says.
+    pub fn of(ack: &AckEvent) -> LinkReport {
+        LinkReport { delivered: ack.newly, lost: ack.lost, rtt: ack.rtt }
+    }
+
+    /// Whether nothing was seen.
+    pub fn is_empty(&self) -> bool {
+        *self == LinkReport::default()
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: LinkReport) -> LinkReport {
+        LinkReport {
+            delivered: self.delivered + other.delivered,
+            lost: self.lost + other.lost,
+            rtt: self.rtt.into_iter().chain(other.rtt).min(),
+        }
+    }
+
+    /// The share of the bytes that were lost.
+    pub fn loss(&self) -> f64 {
+        let all = self.delivered + self.lost;
+        if all == Bytes::ZERO { 0.0 } else { self.lost.as_f64() / all.as_f64() }
+    }
+
+    /// Whether more was lost than a `share`, chance (three standard deviations) and a margin of `beyond`
+    /// explain, in packets of so many bytes.
+    pub fn loses_more_than(&self, share: f64, beyond: f64, packet: Bytes) -> bool {
+        let packets = self.packets(packet);
+        let usual = packets * share;
+        let chance = 3.0 * (usual * (1.0 - share) + 1.0).sqrt();
+        self.loss() * packets > usual + chance + beyond * packets
+    }
+
+    /// How many packets of so many bytes they were.
+    pub fn packets(&self, packet: Bytes) -> f64 {
+        (self.delivered + self.lost).as_f64() / packet.as_f64()
+    }
 }
 
 /// A segment that has just left.

@@ -6,64 +6,11 @@
 //! [reported](LinkReport) to whoever shares the link out, who sees all flows and knows better.
 
 use super::{
-    AckEvent, Congestion, CongestionEvent, PacingBasis, Response, SlowStart, SlowStartConfig,
+    AckEvent, Congestion, CongestionEvent, LinkReport, PacingBasis, Response, SlowStart,
+    SlowStartConfig,
 };
-use crate::time::Duration;
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
-
-/// What a flow has seen of its link.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkReport {
-    /// Bytes delivered.
-    pub delivered: Bytes,
-    /// Bytes marked lost.
-    pub lost: Bytes,
-    /// The minimum round-trip time among them, if any was measured.
-    pub rtt: Option<Duration>,
-}
-
-impl LinkReport {
-    /// What an acknowledgment says.
-    pub fn of(ack: &AckEvent) -> LinkReport {
-        LinkReport { delivered: ack.newly, lost: ack.lost, rtt: ack.rtt }
-    }
-
-    /// Whether nothing was seen.
-    pub fn is_empty(&self) -> bool {
-        *self == LinkReport::default()
-    }
-
-    /// Both together.
-    #[must_use]
-    pub fn and(self, other: LinkReport) -> LinkReport {
-        LinkReport {
-            delivered: self.delivered + other.delivered,
-            lost: self.lost + other.lost,
-            rtt: self.rtt.into_iter().chain(other.rtt).min(),
-        }
-    }
-
-    /// The share of the bytes that were lost.
-    pub fn loss(&self) -> f64 {
-        let all = self.delivered + self.lost;
-        if all == Bytes::ZERO { 0.0 } else { self.lost.as_f64() / all.as_f64() }
-    }
-
-    /// Whether more was lost than a `share`, chance (three standard deviations) and a margin of `beyond`
-    /// explain, in packets of so many bytes.
-    pub fn loses_more_than(&self, share: f64, beyond: f64, packet: Bytes) -> bool {
-        let packets = self.packets(packet);
-        let usual = packets * share;
-        let chance = 3.0 * (usual * (1.0 - share) + 1.0).sqrt();
-        self.loss() * packets > usual + chance + beyond * packets
-    }
-
-    /// How many packets of so many bytes they were.
-    pub fn packets(&self, packet: Bytes) -> f64 {
-        (self.delivered + self.lost).as_f64() / packet.as_f64()
-    }
-}
 
 /// See the module's head.
 #[derive(Debug, Serialize, Deserialize)]
