@@ -20,11 +20,11 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use bentpipe_links::Direction;
 use bentpipe_linux::clock::Clock;
-use bentpipe_linux::join::Joined;
+use bentpipe_linux::gro::Joined;
+use bentpipe_linux::gso::split;
 use bentpipe_linux::packet::Packet;
 use bentpipe_linux::poll::{self, LoopError};
 use bentpipe_linux::signals::{Signal, Signals};
-use bentpipe_linux::split::split;
 use bentpipe_linux::tun::{MAX_READ, ReadError, Tun};
 use std::os::fd::AsFd;
 

@@ -136,8 +136,8 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split::split;
-    use crate::split::tests::{assert_sound, packet};
+    use crate::gso::split;
+    use crate::gso::tests::{assert_sound, packet};
 
     const KINDS: [(GsoKind, bool); 4] = [
         (GsoKind::TcpV4, false),
