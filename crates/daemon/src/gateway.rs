@@ -21,7 +21,7 @@ use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
-    Checksums, Config, Forward, Gateway, Ingress, Packets, Record, Side, Summary, Transmit,
+    Checksums, Config, Forward, Gateway, Ingress, Packets, SessionRecord, Side, Summary, Transmit,
 };
 use bentpipe_linux::clock::Clock;
 use bentpipe_linux::heap::HeapTrim;
@@ -109,7 +109,7 @@ impl LiveGateway {
     }
 
     /// Knows these connections, which another gateway has left, and which are forwarded so far.
-    pub fn recall(&mut self, records: &[Record]) {
+    pub fn recall(&mut self, records: &[SessionRecord]) {
         let now = self.clock.now();
         for record in records {
             self.gateway.recall(now, record);
@@ -123,7 +123,7 @@ impl LiveGateway {
     }
 
     /// What it leaves to the next gateway when it has [run](LiveGateway::run).
-    pub fn records(&self) -> impl Iterator<Item = Record> {
+    pub fn records(&self) -> impl Iterator<Item = SessionRecord> {
         self.gateway.records()
     }
 

@@ -9,7 +9,7 @@ mod events;
 pub mod gateway;
 pub mod invocation;
 mod origin;
-pub mod records;
 pub mod routes;
+pub mod session_records;
 pub mod tap;
 pub mod watchdog;

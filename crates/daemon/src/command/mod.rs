@@ -25,7 +25,7 @@ use crate::bump::{self, BumpConfig, BumpError, Monitor};
 use crate::control::Turn;
 use crate::gateway::LiveGateway;
 use crate::invocation;
-use crate::records::{RecordFile, RecordFileError};
+use crate::session_records::{RecordFile, RecordFileError};
 use crate::watchdog::{self, WatchError, Watchdog};
 use bentpipe_config::gateway::Interface;
 use bentpipe_linux::bpf::Attachment;

@@ -9,7 +9,7 @@
 //! 4. When all that had passed before is acknowledged, and what was copied has no hole, we have whatever a host
 //!    may still ask for. The connection is split.
 //!
-//! Of one whose handshake has not passed here, a [record](crate::handshake::Record) says what step 1 would have noted, and
+//! Of one whose handshake has not passed here, a [record](crate::handshake::SessionRecord) says what step 1 would have noted, and
 //! its hosts [show](recalled) where they are.
 
 mod candidate;
@@ -22,7 +22,7 @@ pub(crate) use candidate::Adopted;
 pub(crate) use stage::Reading;
 
 use crate::config::Config;
-use crate::handshake::Record;
+use crate::handshake::SessionRecord;
 use crate::key::FlowKey;
 use crate::segment::Segment;
 use bentpipe_core::tcp::buffer::Buffer;
@@ -147,7 +147,7 @@ impl<B: Buffer> Candidates<B> {
         &mut self,
         heard: Instant,
         config: &Config,
-        record: &Record,
+        record: &SessionRecord,
         after: Bytes,
     ) {
         let key = record.key();
@@ -176,7 +176,7 @@ impl<B: Buffer> Candidates<B> {
     }
 
     /// What the next gateway is to know.
-    pub(crate) fn records(&self) -> impl Iterator<Item = Record> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = SessionRecord> {
         self.connections.values().filter_map(|candidate| candidate.record())
     }
 

@@ -6,7 +6,7 @@ mod obstacle;
 mod opening;
 mod passed;
 mod promise;
-mod record;
+mod session_record;
 mod spoofed_synack;
 mod syn;
 
@@ -14,6 +14,6 @@ pub(crate) use negotiated::{LegHandshake, NegotiatedOptions};
 pub(crate) use obstacle::Obstacle;
 pub(crate) use opening::{Added, Completed, Opening, Step};
 pub(crate) use passed::PassedSyn;
-pub use record::{Record, RecordError, parse_records, write_records};
+pub use session_record::{RecordError, SessionRecord, parse_records, write_records};
 pub(crate) use spoofed_synack::{Answer, Expired, Restart, SpoofedSynAck};
 pub(crate) use syn::{Relay, Syn, without_ecn};

@@ -5,7 +5,7 @@ use super::SplicedFlow;
 use super::closing::CloseState;
 use crate::Side;
 use crate::config::Config;
-use crate::handshake::{Added, Completed, PassedSyn, Record};
+use crate::handshake::{Added, Completed, PassedSyn, SessionRecord};
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use bentpipe_core::tcp::buffer::Buffer;
@@ -38,7 +38,11 @@ impl<B: Buffer> SplicedFlow<B> {
 
     /// What the hosts have agreed on, for when they go on without us. None if a host has closed its direction, is
     /// heard on another path, or has agreed on something with us alone.
-    pub(crate) fn record(&self, sides: PerLeg<Side>, ends: PerLeg<Endpoint>) -> Option<Record> {
+    pub(crate) fn record(
+        &self,
+        sides: PerLeg<Side>,
+        ends: PerLeg<Endpoint>,
+    ) -> Option<SessionRecord> {
         let ending = match self.closing.state() {
             CloseState::Open => false,
             CloseState::Releasing(releasing) => releasing.ends || releasing.unheard.is_some(),
@@ -72,6 +76,6 @@ impl<B: Buffer> SplicedFlow<B> {
         });
         let traffic_class = self.splice.leg(Leg::Server).ip.traffic_class;
         let next = PerLeg::of(|leg| tcbs[leg].receiver.rcv_nxt());
-        Some(Record { ends, from: sides[Leg::Client], traffic_class, syns, next })
+        Some(SessionRecord { ends, from: sides[Leg::Client], traffic_class, syns, next })
     }
 }

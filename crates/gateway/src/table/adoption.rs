@@ -4,7 +4,7 @@ use super::flow::Flow;
 use super::{Disposition, Gateway};
 use crate::announce::Announcement;
 use crate::forwarded::{Adopted, Reading};
-use crate::handshake::{Record, without_ecn};
+use crate::handshake::{SessionRecord, without_ecn};
 use crate::key::FlowKey;
 use crate::leg::Leg;
 use crate::lifecycle::SplicedFlow;
@@ -79,7 +79,7 @@ impl<B: Buffer> Gateway<B> {
     }
 
     /// A connection is forwarded from now on, and was heard last at `heard`. It may be split again.
-    pub(super) fn remember(&mut self, heard: Instant, record: &Record) {
+    pub(super) fn remember(&mut self, heard: Instant, record: &SessionRecord) {
         if !self.config.soft_state {
             return;
         }
@@ -93,7 +93,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// A connection that another gateway has [recorded](Gateway::records): it is split in mid-life, once both hosts have
     /// shown where they are. Nothing happens without [`soft_state`](crate::Config::soft_state).
-    pub fn recall(&mut self, now: Instant, record: &Record) {
+    pub fn recall(&mut self, now: Instant, record: &SessionRecord) {
         let key = record.key();
         let known = self.table.contains_key(&key) || self.half_open.get_mut(&key).is_some();
         let split = record.with_syn(|syn| self.config.policy.action(syn)) == Action::Split;
@@ -104,7 +104,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// What the gateway that comes after this one, when it has been [drained](Gateway::is_drained), is to know: the
     /// connections that go on without it, with what their hosts have agreed on.
-    pub fn records(&self) -> impl Iterator<Item = Record> {
+    pub fn records(&self) -> impl Iterator<Item = SessionRecord> {
         self.candidates.records().filter(|_| self.config.soft_state)
     }
 

@@ -19,7 +19,7 @@ fn full() -> TcpOptions {
 
 impl Table {
     /// What it would leave to the next gateway.
-    fn records(&self) -> Vec<Record> {
+    fn records(&self) -> Vec<SessionRecord> {
         self.gateway.records().collect()
     }
 
@@ -335,7 +335,7 @@ fn what_the_next_gateway_does_not_split_it_does_not_recall() {
 fn a_record_that_is_far_from_where_hosts_are_is_of_no_use() {
     let mut table = Table::handed_over(full());
     let text = table.records()[0].to_string().replace(":1001", ":1000000001");
-    let record: Record = text.parse().expect("a record");
+    let record: SessionRecord = text.parse().expect("a record");
     table = Table::new(config());
     table.options = full();
     table.gateway.recall(table.now, &record);

@@ -8,7 +8,7 @@ use crate::{
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::SeqNum;
-use bentpipe_gateway::{Gateway, Record, parse_records, write_records};
+use bentpipe_gateway::{Gateway, SessionRecord, parse_records, write_records};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -39,7 +39,7 @@ pub(super) struct Stage {
     /// Which boxes have been told to drain and are gateways still.
     draining: [bool; 2],
     /// What boxes have left that ended in good order and are routers.
-    left: [Option<Vec<Record>>; 2],
+    left: [Option<Vec<SessionRecord>>; 2],
     /// Which boxes have read what another one had left.
     recalling: [bool; 2],
     /// The node of the strait, if there is one.

@@ -5,7 +5,7 @@ use super::direction::Direction;
 use super::recalled::Recalled;
 use super::stage::{Fits, Reading, Stage};
 use crate::Side;
-use crate::handshake::{Added, Completed, LegHandshake, PassedSyn, Record};
+use crate::handshake::{Added, Completed, LegHandshake, PassedSyn, SessionRecord};
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;
@@ -75,8 +75,8 @@ impl<B: Buffer> Candidate<B> {
     }
 
     /// Of a connection in mid-life whose handshake was recorded, and which was heard last at `heard`.
-    pub(super) fn recalled(heard: Instant, record: &Record, after: Bytes) -> Candidate<B> {
-        let Record { ends, from, traffic_class, syns, next, .. } = *record;
+    pub(super) fn recalled(heard: Instant, record: &SessionRecord, after: Bytes) -> Candidate<B> {
+        let SessionRecord { ends, from, traffic_class, syns, next, .. } = *record;
         Candidate {
             client: ends[Leg::Client],
             server: ends[Leg::Server],
@@ -94,13 +94,13 @@ impl<B: Buffer> Candidate<B> {
     }
 
     /// What the next gateway is to know of it. None if its handshake is not complete.
-    pub(super) fn record(&self) -> Option<Record> {
+    pub(super) fn record(&self) -> Option<SessionRecord> {
         let next = match (self.stage, self.recalled.as_deref()) {
             (Stage::Asked | Stage::Answered, _) => return None,
             (Stage::Recalled, Some(recalled)) => recalled.next(),
             _ => PerLeg::of(|leg| self.streams[leg].next),
         };
-        Some(Record {
+        Some(SessionRecord {
             ends: PerLeg::new(self.client, self.server),
             from: self.from,
             traffic_class: self.streams[Leg::Client].traffic_class(),

@@ -52,7 +52,7 @@ pub enum RecordError {
 
 /// A connection that is forwarded, in mid-life: who talks, and what was agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
+pub struct SessionRecord {
     pub(crate) ends: PerLeg<Endpoint>,
     /// The client's side.
     pub(crate) from: Side,
@@ -64,7 +64,7 @@ pub struct Record {
     pub(crate) next: PerLeg<Offset>,
 }
 
-impl Record {
+impl SessionRecord {
     /// The host of the LAN's side and that of the satellite's.
     pub fn ends_by_side(&self) -> [SocketAddr; 2] {
         let [client, server] = self.ends.into_array().map(SocketAddr::from);
@@ -96,7 +96,7 @@ impl Record {
     }
 }
 
-impl fmt::Display for Record {
+impl fmt::Display for SessionRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [client, server] = self.ends.into_array().map(SocketAddr::from);
         write!(f, "{client} {server} {} {}", self.from.name(), self.traffic_class)?;
@@ -119,10 +119,10 @@ impl fmt::Display for Record {
     }
 }
 
-impl FromStr for Record {
+impl FromStr for SessionRecord {
     type Err = ();
 
-    fn from_str(text: &str) -> Result<Record, ()> {
+    fn from_str(text: &str) -> Result<SessionRecord, ()> {
         let words: Vec<&str> = text.split(' ').collect();
         let [client, server, from, traffic_class, one, other] = words[..] else { return Err(()) };
         let end = |text: &str| {
@@ -131,7 +131,7 @@ impl FromStr for Record {
         };
         let from = Side::VARIANTS.iter().find(|side| side.name() == from).ok_or(())?;
         let ((client_syn, sent), (server_syn, answered)) = (host(one)?, host(other)?);
-        let record = Record {
+        let record = SessionRecord {
             ends: PerLeg::new(end(client)?, end(server)?),
             from: *from,
             traffic_class: traffic_class.parse().map_err(drop)?,
@@ -171,7 +171,7 @@ fn host(text: &str) -> Result<(PassedSyn, Offset), ()> {
 }
 
 /// The text of these records, written at this time, in seconds of a clock that the reader has as well.
-pub fn write_records(at: u64, records: impl IntoIterator<Item = Record>) -> String {
+pub fn write_records(at: u64, records: impl IntoIterator<Item = SessionRecord>) -> String {
     let mut text = format!("{HEAD} {at}\n");
     let mut count = 0_u64;
     for record in records {
@@ -186,7 +186,7 @@ pub fn write_records(at: u64, records: impl IntoIterator<Item = Record>) -> Stri
 ///
 /// # Errors
 /// [`RecordError`], if anything in it is not as [`write_records`] has it.
-pub fn parse_records(text: &str) -> Result<(u64, Vec<Record>), RecordError> {
+pub fn parse_records(text: &str) -> Result<(u64, Vec<SessionRecord>), RecordError> {
     let body = text.strip_suffix('\n').ok_or(RecordError::Incomplete)?;
     let mut lines: Vec<&str> = body.split('\n').collect();
     let end = lines.pop().unwrap_or_default();
@@ -205,7 +205,7 @@ pub fn parse_records(text: &str) -> Result<(u64, Vec<Record>), RecordError> {
 mod tests {
     use super::*;
 
-    fn record(text: &str) -> Record {
+    fn record(text: &str) -> SessionRecord {
         text.parse().expect("a record")
     }
 
@@ -257,9 +257,9 @@ mod tests {
         ] {
             let text = line.replace(what, instead);
             assert_ne!(text, line);
-            assert_eq!(text.parse::<Record>(), Err(()), "{text}");
+            assert_eq!(text.parse::<SessionRecord>(), Err(()), "{text}");
         }
-        assert_eq!(line.replace(":9:", ":15:").parse::<Record>(), Err(()));
+        assert_eq!(line.replace(":9:", ":15:").parse::<SessionRecord>(), Err(()));
     }
 
     /// It may have been written by anybody.

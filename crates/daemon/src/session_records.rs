@@ -8,7 +8,7 @@
 //! A namespace's number is used again as soon as it is gone, and what its gateway has left is nothing to the next one: its
 //! cookie, which is not (socket(7), `SO_NETNS_COOKIE`), is part of the file's name.
 
-use bentpipe_gateway::{Record, RecordError, parse_records, write_records};
+use bentpipe_gateway::{RecordError, SessionRecord, parse_records, write_records};
 use bentpipe_linux::instance::InstanceError;
 use bentpipe_linux::netns::cookie;
 use bentpipe_linux::runtime_dir::RuntimeDir;
@@ -79,7 +79,7 @@ impl RecordFile {
     ///
     /// # Errors
     /// [`RecordFileError`], if it is not to be used.
-    pub fn take(&self) -> Result<Vec<Record>, RecordFileError> {
+    pub fn take(&self) -> Result<Vec<SessionRecord>, RecordFileError> {
         self.remove_old();
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
         let file = File::options().read(true).custom_flags(flags.bits()).open(&self.path);
@@ -127,7 +127,7 @@ impl RecordFile {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn leave(&self, records: impl IntoIterator<Item = Record>) -> io::Result<()> {
+    pub fn leave(&self, records: impl IntoIterator<Item = SessionRecord>) -> io::Result<()> {
         let text = write_records(seconds(), records);
         let new = self.path.with_extension("records-new");
         match fs::remove_file(&new) {
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn what_is_left_is_taken_once() {
         let (_place, file) = place();
-        let record: Record = RECORD.parse().unwrap();
+        let record: SessionRecord = RECORD.parse().unwrap();
         assert_eq!(file.take().unwrap(), []);
         for _ in 0..2 {
             file.leave([record]).unwrap();
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn what_is_old_or_broken_is_not_used() {
         let (place, file) = place();
-        let record = || [RECORD.parse::<Record>().unwrap()];
+        let record = || [RECORD.parse::<SessionRecord>().unwrap()];
         let now = seconds();
         if let Some(old) = now.checked_sub(MAX_AGE + 2) {
             assert!(why(&file, &write_records(old, record())).ends_with("s old"));
