@@ -1,11 +1,11 @@
 //! The facts of every segment sent and not yet cumulatively acknowledged. No policy: recovery
 //! reads the facts and says what is lost; the sender writes that down here.
 
-mod record;
+mod sent_segment;
 #[cfg(test)]
 mod tests;
 
-pub use record::{Arrived, Record};
+pub use sent_segment::{Arrived, SentSegment};
 
 use super::delivery_rate::{DeliveryRate, LossSample, RateSample};
 use super::ranges::RangeSet;
@@ -36,7 +36,7 @@ pub struct Delivered {
 /// Every segment in flight, in stream order without gaps from `snd_una` to `snd_nxt`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ledger {
-    records: VecDeque<Record>,
+    records: VecDeque<SentSegment>,
     snd_una: Offset,
     snd_nxt: Offset,
     sacked: RangeSet,
@@ -130,13 +130,13 @@ impl Ledger {
     }
 
     /// The record that holds `offset`, if it is outstanding.
-    pub fn record_at(&self, offset: Offset) -> Option<&Record> {
+    pub fn record_at(&self, offset: Offset) -> Option<&SentSegment> {
         (self.snd_una <= offset && offset < self.snd_nxt)
             .then(|| &self.records[self.index_of(offset)])
     }
 
     /// The records that overlap `range`, in order.
-    pub fn records_in(&self, range: Range<Offset>) -> impl Iterator<Item = &Record> {
+    pub fn records_in(&self, range: Range<Offset>) -> impl Iterator<Item = &SentSegment> {
         let from = if range.start >= self.snd_nxt {
             self.records.len()
         } else {
@@ -155,7 +155,7 @@ impl Ledger {
         self.snd_nxt = range.end;
         self.pipe += range.end - range.start;
         let departure = self.rate.departure(now, self.pipe, alone);
-        self.records.push_back(Record {
+        self.records.push_back(SentSegment {
             range,
             sent_at: now,
             transmissions: 1,
@@ -267,7 +267,7 @@ impl Ledger {
 
     /// Applies `change` to the records of `range`, splitting those at its edges, and keeps the
     /// sums right.
-    fn update(&mut self, range: Range<Offset>, mut change: impl FnMut(&mut Record)) {
+    fn update(&mut self, range: Range<Offset>, mut change: impl FnMut(&mut SentSegment)) {
         if range.is_empty() {
             return;
         }

@@ -107,11 +107,11 @@ proptest! {
                 3 => { ledger.acknowledge(now, una, Some(range)); }
                 _ => { ledger.acknowledge(now, (una + Bytes::new(len)).min(nxt), []); }
             }
-            prop_assert_eq!(ledger.pipe(), ledger.records.iter().map(Record::pipe).sum::<Bytes>());
+            prop_assert_eq!(ledger.pipe(), ledger.records.iter().map(SentSegment::pipe).sum::<Bytes>());
             let lost: Vec<Offset> = ledger.records.iter()
                 .filter(|r| r.lost && !r.retransmitted && !r.sacked).map(|r| r.range.start).collect();
             prop_assert_eq!(ledger.lost.iter().copied().collect::<Vec<_>>(), lost);
-            let sacked: Bytes = ledger.records.iter().filter(|r| r.sacked).map(Record::len).sum();
+            let sacked: Bytes = ledger.records.iter().filter(|r| r.sacked).map(SentSegment::len).sum();
             prop_assert_eq!(ledger.sacked.covered(), sacked);
             let mut at = ledger.snd_una();
             for record in &ledger.records { prop_assert_eq!(record.range.start, at); at = record.range.end; }

@@ -18,7 +18,7 @@ mod probes;
 
 use super::{AckSummary, DUP_THRESH, Episode, Recovery, SentFacts, Timing, Verdict};
 use crate::tcp::cause::Cause;
-use crate::tcp::ledger::{Ledger, Record};
+use crate::tcp::ledger::{Ledger, SentSegment};
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use probes::{Probes, Style};
@@ -216,7 +216,7 @@ struct Lost {
 }
 
 impl Lost {
-    fn note(&mut self, record: &Record, told_at: Instant) {
+    fn note(&mut self, record: &SentSegment, told_at: Instant) {
         self.again |= record.retransmitted && record.sent_at >= told_at;
         match self.ranges.last_mut() {
             Some(last) if last.end == record.range.start => last.end = record.range.end,
@@ -243,7 +243,7 @@ fn three_are_sacked(ledger: &Ledger, smss: Bytes) -> bool {
 }
 
 /// Whether `record` is still in flight since it was sent at `sent_at`.
-fn is_current(record: &Record, sent_at: Instant) -> bool {
+fn is_current(record: &SentSegment, sent_at: Instant) -> bool {
     record.sent_at == sent_at && !record.sacked && (!record.lost || record.retransmitted)
 }
 
@@ -287,7 +287,7 @@ impl Recovery for Rack {
     /// 6.3: the first segment, and whatever else is overdue.
     fn lost_by_timeout(&self, now: Instant, ledger: &Ledger) -> Vec<Range<Offset>> {
         let una = ledger.snd_una();
-        let overdue = |record: &&Record| {
+        let overdue = |record: &&SentSegment| {
             record.range.start == una || record.sent_at + self.rtt + self.reo_wnd <= now
         };
         let records = ledger.records_in(una..ledger.snd_nxt()).filter(overdue);

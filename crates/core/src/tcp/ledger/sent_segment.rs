@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// One contiguous part of the stream that was last sent as a whole.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Record {
+pub struct SentSegment {
     /// The offsets that it covers.
     pub range: Range<Offset>,
     /// When it was last sent.
@@ -25,7 +25,7 @@ pub struct Record {
     pub departure: Departure,
 }
 
-impl Record {
+impl SentSegment {
     pub(super) fn len(&self) -> Bytes {
         self.range.end - self.range.start
     }
@@ -62,7 +62,7 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    pub(super) fn note(&mut self, record: &Record) {
+    pub(super) fn note(&mut self, record: &SentSegment) {
         let (sent, end) = (Some((record.sent_at, record.range.end)), record.range.end);
         if record.transmissions > 1 {
             self.again = self.again.max(sent);
