@@ -1,6 +1,6 @@
 //! An IP packet as bytes, for the emulated link.
 
-use crate::ticket::Ticket;
+use crate::drop_notice::DropNotice;
 use bentpipe_core::link;
 use bentpipe_core::time::Instant;
 use bentpipe_links::DirectionPacket;
@@ -14,7 +14,7 @@ pub(crate) struct Datagram {
     /// As the device gave it.
     pub(crate) ip: Packet,
     /// If a recording is made.
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) ticket: Option<DropNotice>,
     /// It does not arrive before.
     pub(crate) not_before: Instant,
     /// One of its bits was turned over.

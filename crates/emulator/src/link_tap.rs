@@ -1,9 +1,9 @@
 //! What a recording takes down of a link: packets that come in, leave or vanish, and queues.
 
 use crate::datagram::Datagram;
+use crate::drop_notice::{DropNotice, DroppedPacket, DroppedPackets};
 use crate::duplex_link::DuplexLink;
-use crate::recording::{Place, Record, Recording, RecordingSummary};
-use crate::ticket::{Ticket, Vanished, VanishedList};
+use crate::recording::{Place, RecordedPacket, Recording, RecordingSummary};
 use bentpipe_core::time::Instant;
 use bentpipe_links::Direction;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ pub(crate) struct LinkTap {
     epoch: u64,
     numbered: u64,
     /// What the queues have dropped, by direction.
-    vanished: [VanishedList; 2],
+    vanished: [DroppedPackets; 2],
 }
 
 impl LinkTap {
@@ -44,8 +44,8 @@ impl LinkTap {
         let number = self.numbered;
         self.numbered += 1;
         let (bytes, len) = (self.recording.part(&packet.ip.bytes).to_vec(), packet.ip.bytes.len());
-        let noted = Vanished { number, bytes: bytes.clone(), len };
-        packet.ticket = Some(Ticket::new(noted, &self.vanished[side]));
+        let noted = DroppedPacket { number, bytes: bytes.clone(), len };
+        packet.ticket = Some(DropNotice::new(noted, &self.vanished[side]));
         link.push(side, now, packet);
         let gone = self.vanished[side].take();
         let (itself, others): (Vec<_>, Vec<_>) =
@@ -62,7 +62,7 @@ impl LinkTap {
         // Of two that are the same only one has a ticket.
         let ticket = packet.ticket.take();
         let comment = ticket.as_ref().map_or("a duplicate", |ticket| ticket.note);
-        ticket.and_then(Ticket::redeem);
+        ticket.and_then(DropNotice::redeem);
         let bytes = self.recording.part(&packet.ip.bytes).to_vec();
         self.add(Place::Exit(1 - side), now, bytes, packet.ip.bytes.len(), comment.to_owned());
     }
@@ -84,15 +84,17 @@ impl LinkTap {
         self.recording.end()
     }
 
-    fn tell_dropped(&mut self, now: Instant, gone: Vec<Vanished>) {
-        for Vanished { bytes, len, .. } in gone {
+    fn tell_dropped(&mut self, now: Instant, gone: Vec<DroppedPacket>) {
+        for DroppedPacket { bytes, len, .. } in gone {
             self.add(Place::Lost, now, bytes, len, "dropped by the queue".to_owned());
         }
     }
 
     fn tell_lost(&mut self, now: Instant, direction: &mut Direction<Datagram>) {
         while let Some(packet) = direction.take_lost() {
-            if let Some(Vanished { bytes, len, .. }) = packet.ticket.and_then(Ticket::redeem) {
+            if let Some(DroppedPacket { bytes, len, .. }) =
+                packet.ticket.and_then(DropNotice::redeem)
+            {
                 self.add(Place::Lost, now, bytes, len, "lost on the line".to_owned());
             }
         }
@@ -100,6 +102,6 @@ impl LinkTap {
 
     fn add(&mut self, place: Place, now: Instant, bytes: Vec<u8>, len: usize, comment: String) {
         let at = self.epoch + now.as_nanos();
-        self.recording.add(Record { place, at, bytes, len, comment });
+        self.recording.add(RecordedPacket { place, at, bytes, len, comment });
     }
 }

@@ -60,7 +60,7 @@ pub(crate) enum Place {
 
 /// A packet to be written.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct RecordedPacket {
     pub(crate) place: Place,
     /// Nanoseconds since Unix's epoch.
     pub(crate) at: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub struct Recording {
     options: RecordingOptions,
-    records: Option<SyncSender<Record>>,
+    records: Option<SyncSender<RecordedPacket>>,
     thread: Option<JoinHandle<RecordingSummary>>,
     missed: u64,
 }
@@ -105,7 +105,7 @@ impl Recording {
         if self.options.payload { packet } else { &packet[..headers(packet).min(packet.len())] }
     }
 
-    pub(crate) fn add(&mut self, record: Record) {
+    pub(crate) fn add(&mut self, record: RecordedPacket) {
         let sent = self.records.as_ref().is_some_and(|records| records.try_send(record).is_ok());
         self.missed += u64::from(!sent);
     }
@@ -123,7 +123,7 @@ impl Recording {
 fn write(
     name: &str,
     writer: &mut Writer<BufWriter<File>>,
-    records: &Receiver<Record>,
+    records: &Receiver<RecordedPacket>,
     max: u64,
 ) -> RecordingSummary {
     let mut summary = RecordingSummary::default();
@@ -170,13 +170,13 @@ fn write(
     RecordingSummary { bytes: writer.written(), ..summary }
 }
 
-fn put(writer: &mut Writer<BufWriter<File>>, record: &Record) -> io::Result<()> {
+fn put(writer: &mut Writer<BufWriter<File>>, record: &RecordedPacket) -> io::Result<()> {
     let (interface, way) = match record.place {
         Place::Entry(end) => (end as u32, Some(Way::Inbound)),
         Place::Exit(end) => (end as u32, Some(Way::Outbound)),
         Place::Lost => (2, None),
     };
-    let Record { at, bytes, len, comment, .. } = record;
+    let RecordedPacket { at, bytes, len, comment, .. } = record;
     writer.packet(&Packet { interface, at: *at, bytes, len: *len as u64, way, comment })
 }
 
@@ -203,9 +203,9 @@ fn headers(packet: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn record(number: u8) -> Record {
+    fn record(number: u8) -> RecordedPacket {
         let bytes = vec![number; 40];
-        Record { place: Place::Entry(0), at: 7, bytes, len: 1500, comment: String::new() }
+        RecordedPacket { place: Place::Entry(0), at: 7, bytes, len: 1500, comment: String::new() }
     }
 
     fn ends() -> [String; 2] {

@@ -8,7 +8,7 @@ use bentpipe_core::time::Duration;
 
 /// What is recorded over time. Results (one row a flow, one row a run) come always.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct SeriesRecording {
     /// The time between two points of a series.
     pub interval: Duration,
     /// What of each flow.
@@ -167,7 +167,7 @@ pub(crate) const RECORD: Section = Section {
     example: "[record]\ninterval = \"50ms\"\nflow = [\"cwnd\", \"sequence\"]\nlink = [\"queue\"]\nlinks = [\"sat\"]",
 };
 
-impl Record {
+impl SeriesRecording {
     /// Whether anything is taken down of what passes hosts and gateways.
     pub fn has_captures(&self) -> bool {
         self.packets || self.qlog
@@ -179,7 +179,7 @@ impl Record {
         !(self.flow.is_empty() && self.link.is_empty() && nodes)
     }
 
-    pub(crate) fn read(reader: &Reader<'_>, names: &Names) -> Result<Record> {
+    pub(crate) fn read(reader: &Reader<'_>, names: &Names) -> Result<SeriesRecording> {
         let context = reader.context;
         let interval = reader.or("interval", Duration::from_millis(100))?;
         if interval < Duration::from_micros(1) {
@@ -190,7 +190,7 @@ impl Record {
             which("flows").map(|node| each(context, node, |item| names.flow(context, item)));
         let links =
             which("links").map(|node| each(context, node, |item| names.link(context, item)));
-        Ok(Record {
+        Ok(SeriesRecording {
             interval,
             flow: series(context, which("flow"))?,
             link: series(context, which("link"))?,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A packet that has vanished.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Vanished {
+pub(crate) struct DroppedPacket {
     /// The number that it was given.
     pub(crate) number: u64,
     /// What was to be recorded of it.
@@ -16,36 +16,36 @@ pub(crate) struct Vanished {
 
 /// The packets of a direction that have vanished, in their order. Clones are the same list.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct VanishedList(Arc<Mutex<Vec<Vanished>>>);
+pub(crate) struct DroppedPackets(Arc<Mutex<Vec<DroppedPacket>>>);
 
-impl VanishedList {
+impl DroppedPackets {
     /// What has vanished since the last call.
-    pub(crate) fn take(&self) -> Vec<Vanished> {
+    pub(crate) fn take(&self) -> Vec<DroppedPacket> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// What a packet carries with it while a recording is made.
 #[derive(Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct DropNotice {
     /// What has become of the packet so far, if anything.
     pub(crate) note: &'static str,
-    packet: Option<Vanished>,
-    list: VanishedList,
+    packet: Option<DroppedPacket>,
+    list: DroppedPackets,
 }
 
-impl Ticket {
-    pub(crate) fn new(packet: Vanished, list: &VanishedList) -> Ticket {
-        Ticket { note: "", packet: Some(packet), list: list.clone() }
+impl DropNotice {
+    pub(crate) fn new(packet: DroppedPacket, list: &DroppedPackets) -> DropNotice {
+        DropNotice { note: "", packet: Some(packet), list: list.clone() }
     }
 
     /// The packet has got where it was to: nothing is said of it. What was to be.
-    pub(crate) fn redeem(mut self) -> Option<Vanished> {
+    pub(crate) fn redeem(mut self) -> Option<DroppedPacket> {
         self.packet.take()
     }
 }
 
-impl Drop for Ticket {
+impl Drop for DropNotice {
     fn drop(&mut self) {
         if let Some(packet) = self.packet.take() {
             self.list.0.lock().unwrap_or_else(PoisonError::into_inner).push(packet);
@@ -59,9 +59,10 @@ mod tests {
 
     #[test]
     fn only_what_vanishes_is_told() {
-        let list = VanishedList::default();
-        let ticket =
-            |number| Ticket::new(Vanished { number, bytes: vec![number as u8], len: 9 }, &list);
+        let list = DroppedPackets::default();
+        let ticket = |number| {
+            DropNotice::new(DroppedPacket { number, bytes: vec![number as u8], len: 9 }, &list)
+        };
         let (first, second, third) = (ticket(1), ticket(2), ticket(3));
         drop(third);
         assert_eq!(second.redeem().map(|packet| packet.number), Some(2));
