@@ -11,7 +11,7 @@ use bentpipe_core::wire::HEADERS_MAX;
 use bentpipe_gateway::Side;
 use bentpipe_record::{Direction, Endpoint, Recorder, Seen, Segment, qlog};
 use bentpipe_results::{Captured, End, EventSink, Interface, Observed, PacketSink, Passage};
-use bentpipe_scenario::{NodeIndex, NodeKind, Record, Scenario};
+use bentpipe_scenario::{NodeIndex, NodeKind, Scenario, SeriesRecording};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind};
@@ -65,7 +65,7 @@ impl PacketFiles {
             }
         }
         let files = Rc::new(RefCell::new(Files { packets, events, error: None }));
-        let Record { packets, qlog, .. } = scenario.record;
+        let SeriesRecording { packets, qlog, .. } = scenario.record;
         Ok(PacketFiles { folder, files, packets, qlog })
     }
 

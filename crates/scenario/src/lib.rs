@@ -47,7 +47,7 @@ pub use link::Link;
 pub use middlebox::{Middlebox, MiddleboxKind};
 pub use names::{LinkIndex, NodeIndex};
 pub use node::{Ecmp, Gateway, Node, NodeKind, Sharing};
-pub use record::{FlowSeries, GatewaySeries, LinkSeries, MiddleboxSeries, Record};
+pub use record::{FlowSeries, GatewaySeries, LinkSeries, MiddleboxSeries, SeriesRecording};
 pub use repeat::Repeat;
 pub use run::{Run, RunEnd};
 pub use scenario::Scenario;

@@ -10,7 +10,7 @@ use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
 use crate::network;
 use crate::node::{self, Node, NodeKind};
-use crate::record::{self, Record};
+use crate::record::{self, SeriesRecording};
 use crate::run::{self, Run};
 use crate::workload;
 use bentpipe_config::document::{Node as Tree, Table, Value};
@@ -42,7 +42,7 @@ pub struct Scenario {
     /// What breaks.
     pub faults: Vec<Fault>,
     /// Time series and captures.
-    pub record: Record,
+    pub record: SeriesRecording,
 }
 
 impl Scenario {
@@ -170,7 +170,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
         flows,
         groups,
         faults,
-        record: Record::read(&record, &names)?,
+        record: SeriesRecording::read(&record, &names)?,
     };
     if scenario.record.has_captures() && scenario.captured_nodes().next().is_none() {
         let why = "no host or gateway is at any of these links: nothing is captured";

@@ -3,7 +3,7 @@
 use super::columns;
 use super::plan::differs;
 use crate::cell::Kind;
-use bentpipe_scenario::{Experiment, Figure, Record, Word};
+use bentpipe_scenario::{Experiment, Figure, SeriesRecording, Word};
 use std::path::Path;
 
 /// More points than these are not shown over time.
@@ -99,7 +99,7 @@ fn independent(experiment: &Experiment) -> Vec<String> {
 }
 
 /// What the runs record, by the names in the table of series.
-fn quantities(record: &Record) -> Vec<&'static str> {
+fn quantities(record: &SeriesRecording) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
     names.extend(record.flow.iter().map(|series| <&str>::from(*series)));
     for series in &record.link {

@@ -13,14 +13,16 @@ use crate::world::{LineId, NodeId, World};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_results::{Sample, SeriesSink, Tally};
-use bentpipe_scenario::{FlowSeries, GatewaySeries, LinkSeries, NodeKind, Record, Scenario};
+use bentpipe_scenario::{
+    FlowSeries, GatewaySeries, LinkSeries, NodeKind, Scenario, SeriesRecording,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Takes samples during a run.
 #[derive(Debug)]
 pub(crate) struct Sampler<'a> {
-    record: &'a Record,
+    record: &'a SeriesRecording,
     next: Instant,
     last: Instant,
     /// By flow of the run: its name, if it is to be sampled.

@@ -5,7 +5,8 @@ use crate::browser::Browser;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_scenario::{
-    Ecmp, FaultKind, Flow, LinkIndex, NodeIndex, NodeKind, Record, Scenario, Sharing, Workload,
+    Ecmp, FaultKind, Flow, LinkIndex, NodeIndex, NodeKind, Scenario, SeriesRecording, Sharing,
+    Workload,
 };
 use std::fmt;
 
@@ -120,7 +121,7 @@ pub fn refusals(scenario: &Scenario, browser: Option<Browser>) -> Vec<Refusal> {
 
 /// What `[record]` asks for and a testbed does not record: it changes nothing of what is measured.
 pub fn unrecorded(scenario: &Scenario) -> Vec<&'static str> {
-    let Record { flow, link, gateway, middlebox, packets, .. } = &scenario.record;
+    let SeriesRecording { flow, link, gateway, middlebox, packets, .. } = &scenario.record;
     let asked = [
         (!flow.is_empty(), "record.flow"),
         (!link.is_empty(), "record.link"),
