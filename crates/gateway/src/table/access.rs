@@ -126,7 +126,7 @@ impl<B: Buffer> Gateway<B> {
         let flow = &mut self.flows[id];
         let (client, sides, ends) = (flow.client().0, flow.sides(), flow.ends());
         if flow.spliced().is_some_and(|spliced| !spliced.is_unconfirmed()) {
-            self.unanswered.settle(id, client, &mut flow.standing);
+            self.awaiting_ack.settle(id, client, &mut flow.standing);
         }
         if let Some((spliced, _)) = flow.spliced_mut() {
             if let Some(resets) = spliced.take_resets() {

@@ -216,7 +216,7 @@ impl<B: Buffer> Gateway<B> {
         }
         let client = (ip.dst, sides[Leg::Client]);
         let standing = &mut self.flows[id].standing;
-        self.unanswered.wait(now, &self.config, id, client, early || bound, standing);
+        self.awaiting_ack.wait(now, &self.config, id, client, early || bound, standing);
         if early {
             self.settle(id);
         } else {

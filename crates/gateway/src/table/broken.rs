@@ -88,7 +88,7 @@ impl<B: Buffer> Gateway<B> {
         let id = id.unwrap_or_default();
         let (ends, sides) = (flow.ends(), flow.sides());
         let phase = flow.enter(Phase::Broken(now + self.config.linger));
-        self.unanswered.settle(id, ends[Leg::Client].0, &mut flow.standing);
+        self.awaiting_ack.settle(id, ends[Leg::Client].0, &mut flow.standing);
         for (link, turn) in self.links.iter_mut().zip(flow.turns.iter_mut()) {
             link.remove(turn);
             *turn = DrrEntry::default();

@@ -1,9 +1,9 @@
 //! A flow in the table: how far it has come, and its places in the table's queues.
 
+use super::awaiting_ack::AdmissionState;
 use super::pool::Account;
 use super::scheduler::DrrEntry;
 use super::timers::Alarm;
-use super::unanswered::Standing;
 use crate::handshake::Opening;
 use crate::key::{Endpoint, FlowKey};
 use crate::leg::{Leg, PerLeg};
@@ -25,7 +25,7 @@ pub(crate) struct Flow<B> {
     began: Instant,
     phase: Phase<B>,
     /// Whether it waits for the client's acknowledgment of the SYN-ACK.
-    pub(super) standing: Standing,
+    pub(super) standing: AdmissionState,
     /// Where it stands among those that share a link.
     pub(super) turns: PerSide<DrrEntry>,
     /// What it takes of the pool.
@@ -87,7 +87,7 @@ impl<B> Flow<B> {
             sides,
             began,
             phase,
-            standing: Standing::default(),
+            standing: AdmissionState::default(),
             turns: PerSide::default(),
             account: Account::default(),
             alarm: Alarm::default(),

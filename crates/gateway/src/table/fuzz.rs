@@ -4,9 +4,9 @@
 //! See crates/core/tests/fuzz for how such targets are run. This one is within the crate because
 //! it looks at the sums.
 
+use super::awaiting_ack::AdmissionState;
 use super::flow::Flow;
 use super::pool::Account;
-use super::unanswered::Standing;
 use super::{Disposition, Gateway, Transmit};
 use crate::observe::Reason;
 use crate::{AddOptions, Config, FinMode, Handshake, Side};
@@ -313,9 +313,9 @@ impl<B: Buffer> Gateway<B> {
         assert_eq!(self.table.len(), self.flows.len());
         assert_eq!(self.timers.len(), self.flows.len());
         assert_eq!(self.clients.total(), self.flows.len() + self.half_open.len());
-        let waits = |flow: &Flow<B>| flow.standing != Standing::Settled;
+        let waits = |flow: &Flow<B>| flow.standing != AdmissionState::Settled;
         let unanswered = self.flows.iter().filter(|(_, flow)| waits(flow)).count();
-        assert_eq!(self.unanswered.len(), unanswered);
+        assert_eq!(self.awaiting_ack.len(), unanswered);
         assert!(self.ready.is_empty() && self.relays.is_empty());
         let pool = self.config.memory.count() as usize;
         let copies = self.candidates.check_sums();

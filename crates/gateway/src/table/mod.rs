@@ -4,6 +4,7 @@
 mod access;
 mod adoption;
 mod arrival;
+mod awaiting_ack;
 mod broken;
 mod clients;
 mod flow;
@@ -17,16 +18,15 @@ mod in_force;
 mod judge;
 mod known;
 mod legs;
-mod over;
 mod pool;
 mod reconfigure;
 mod release;
 mod scheduler;
 mod successor;
+mod time_wait;
 mod timers;
 mod told;
 mod transmit;
-mod unanswered;
 mod unsplit;
 mod view;
 mod watched;
@@ -44,6 +44,7 @@ use crate::leg::{Leg, PerLeg};
 use crate::observe::{Event, Events, Reason, Release, Summary, UnsplitLog};
 use crate::{PerSide, Side};
 use access::add_sender_stats;
+use awaiting_ack::AwaitingAck;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::limiter::Limiter;
@@ -54,7 +55,6 @@ use broken::{PanicLog, Whose, unless_broken};
 use clients::Clients;
 use flow::Flow;
 use half_open::HalfOpen;
-use over::Over;
 use pool::Account;
 use scheduler::LinkScheduler;
 use slab::Slab;
@@ -62,8 +62,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
+use time_wait::TimeWaitTable;
 use told::ToldLinks;
-use unanswered::Unanswered;
 
 /// The gateway. `B` keeps the streams' bytes.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ pub struct Gateway<B = Chunks> {
     candidates: Candidates<B>,
     clients: Clients,
     /// Which flows wait for their clients' acknowledgments of the SYN-ACK.
-    unanswered: Unanswered,
+    awaiting_ack: AwaitingAck,
     flows: Slab<Flow<B>>,
     table: BTreeMap<FlowKey, usize>,
     timers: BTreeSet<(Instant, usize)>,
@@ -95,7 +95,7 @@ pub struct Gateway<B = Chunks> {
     /// What the flows that were there when the pool became smaller may take together.
     outlasting: usize,
     /// Flows that are over: not in `flows`.
-    over: Over,
+    over: TimeWaitTable,
     /// When a flow that begins may be promised much again.
     next_large: Instant,
     /// By side.
@@ -127,7 +127,7 @@ impl<B: Buffer> Gateway<B> {
             gaps: Gaps::default(),
             candidates: Candidates::default(),
             clients: Clients::default(),
-            unanswered: Unanswered::default(),
+            awaiting_ack: AwaitingAck::default(),
             flows: Slab::new(),
             table: BTreeMap::new(),
             timers: BTreeSet::new(),
@@ -136,7 +136,7 @@ impl<B: Buffer> Gateway<B> {
             account: Account::default(),
             with_share: 0,
             outlasting: 0,
-            over: Over::default(),
+            over: TimeWaitTable::default(),
             next_large: Instant::ZERO,
             links,
             told: ToldLinks::default(),

@@ -182,8 +182,8 @@ impl<B: Buffer> Gateway<B> {
     /// The flow that gives way, if one does.
     fn gives_way(&self, now: Instant, reason: Reason, client: IpAddr) -> Option<usize> {
         match reason {
-            Reason::NoRoom => self.unanswered.oldest(now),
-            Reason::ClientLimit => self.unanswered.oldest_of(now, client),
+            Reason::NoRoom => self.awaiting_ack.oldest(now),
+            Reason::ClientLimit => self.awaiting_ack.oldest_of(now, client),
             _ => None,
         }
     }
@@ -198,7 +198,7 @@ impl<B: Buffer> Gateway<B> {
     /// Whether a flow may be opened without which its hosts cannot go on, before its client has
     /// acknowledged the SYN-ACK: such flows do not give way.
     pub(super) fn has_room_to_bind(&self) -> bool {
-        self.unanswered.binding() < (self.max_flows() / 4).max(1)
+        self.awaiting_ack.binding() < (self.max_flows() / 4).max(1)
     }
 
     /// How many flows there may be.

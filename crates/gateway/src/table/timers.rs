@@ -115,7 +115,7 @@ impl<B: Buffer> Gateway<B> {
     /// Forgets a flow.
     pub(super) fn remove(&mut self, id: usize) {
         let mut flow = self.flows.remove(id);
-        self.unanswered.settle(id, flow.client().0, &mut flow.standing);
+        self.awaiting_ack.settle(id, flow.client().0, &mut flow.standing);
         for (link, turn) in self.links.iter_mut().zip(flow.turns.iter()) {
             link.remove(turn);
         }

@@ -25,13 +25,13 @@ const MAX_REPEATS: usize = 1024;
 
 /// The table.
 #[derive(Debug, Default)]
-pub(super) struct Over {
+pub(super) struct TimeWaitTable {
     flows: BTreeMap<FlowKey, TimeWait>,
     /// When the table is looked through; not before the first is due.
     sweep_at: Instant,
 }
 
-impl Over {
+impl TimeWaitTable {
     pub(super) fn len(&self) -> usize {
         self.flows.len()
     }

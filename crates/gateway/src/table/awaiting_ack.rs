@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How a flow stands in the table while its client has not acknowledged the SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Standing {
+pub(crate) enum AdmissionState {
     /// The client has, or the flow is over.
     #[default]
     Settled,
@@ -35,19 +35,19 @@ pub(crate) enum Standing {
     Bound,
 }
 
-impl Standing {
+impl AdmissionState {
     /// When the flow may give way, if ever.
     fn until(self) -> Option<Instant> {
         match self {
-            Standing::Settled | Standing::Bound => None,
-            Standing::Forgettable(at) => Some(at),
+            AdmissionState::Settled | AdmissionState::Bound => None,
+            AdmissionState::Forgettable(at) => Some(at),
         }
     }
 }
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Unanswered {
+pub(super) struct AwaitingAck {
     /// Those that may be forgotten, by when.
     forgettable: BTreeSet<(Instant, usize)>,
     /// The same by client.
@@ -56,7 +56,7 @@ pub(super) struct Unanswered {
     bound: usize,
 }
 
-impl Unanswered {
+impl AwaitingAck {
     /// How many cannot simply be forgotten.
     pub(super) fn binding(&self) -> usize {
         self.bound
@@ -71,24 +71,30 @@ impl Unanswered {
         id: usize,
         (client, side): (IpAddr, Side),
         bound: bool,
-        standing: &mut Standing,
+        standing: &mut AdmissionState,
     ) {
         let waits = if bound {
-            Standing::Bound
+            AdmissionState::Bound
         } else {
             // To the client, as far as anything is known.
             let three_round_trips = config.leg(side).assumed_round_trip(side) * 3;
-            Standing::Forgettable(now + three_round_trips.max(PATIENCE))
+            AdmissionState::Forgettable(now + three_round_trips.max(PATIENCE))
         };
         self.put(id, client, standing, waits);
     }
 
     /// Flow `id` of a client waits no longer.
-    pub(super) fn settle(&mut self, id: usize, client: IpAddr, standing: &mut Standing) {
-        self.put(id, client, standing, Standing::Settled);
+    pub(super) fn settle(&mut self, id: usize, client: IpAddr, standing: &mut AdmissionState) {
+        self.put(id, client, standing, AdmissionState::Settled);
     }
 
-    fn put(&mut self, id: usize, client: IpAddr, standing: &mut Standing, becomes: Standing) {
+    fn put(
+        &mut self,
+        id: usize,
+        client: IpAddr,
+        standing: &mut AdmissionState,
+        becomes: AdmissionState,
+    ) {
         let before = std::mem::replace(standing, becomes);
         if let Some(at) = before.until() {
             self.forgettable.remove(&(at, id));
@@ -98,8 +104,8 @@ impl Unanswered {
             self.forgettable.insert((at, id));
             self.of_clients.insert((client, at, id));
         }
-        self.bound -= usize::from(before == Standing::Bound);
-        self.bound += usize::from(becomes == Standing::Bound);
+        self.bound -= usize::from(before == AdmissionState::Bound);
+        self.bound += usize::from(becomes == AdmissionState::Bound);
     }
 
     /// The flow that gives way at `now`: the one that has waited longest, if it has long enough.
