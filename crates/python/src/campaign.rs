@@ -44,7 +44,7 @@ pub(crate) fn run<'py>(
     };
     let executed = thread::scope(|scope| {
         let work =
-            scope.spawn(|| execute(experiment, &store, &options, &|event| counts.heed(&event)));
+            scope.spawn(|| execute(experiment, &store, &options, &|event| counts.on_event(&event)));
         let watched = watch(py, || work.is_finished(), &counts, progress.as_ref());
         // An exception, Ctrl-C among them: the runs are given up, and waited for.
         stop.store(watched.is_err(), Ordering::Relaxed);

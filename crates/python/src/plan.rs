@@ -46,7 +46,7 @@ impl Plan {
         let state = &mut *self.lock()?;
         let dispatch = state.dispatch.as_mut();
         let dispatch = dispatch.ok_or_else(|| error::runtime("this plan is finished"))?;
-        Ok(with(dispatch, &mut state.latest, &|event| self.counts.heed(&event)))
+        Ok(with(dispatch, &mut state.latest, &|event| self.counts.on_event(&event)))
     }
 
     fn point(&self, point: usize) -> PyResult<Point> {

@@ -11,7 +11,7 @@ pub(crate) struct Progress(Mutex<(u64, u64)>);
 
 impl Progress {
     /// Takes note of an event.
-    pub(crate) fn heed(&self, event: &Event<'_>) {
+    pub(crate) fn on_event(&self, event: &Event<'_>) {
         if let Event::Finished { needed, .. } = event
             && let Ok(mut counts) = self.0.lock()
         {

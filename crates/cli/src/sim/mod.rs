@@ -177,7 +177,7 @@ fn simulate(
         stop: &stop,
     };
     let progress = progress::RunProgress::new("bentpipe sim", arguments.quiet);
-    let executed = execute(experiment, &store, &options, &|event| progress.heed(&event))?;
+    let executed = execute(experiment, &store, &options, &|event| progress.on_event(&event))?;
     progress.end();
     for failure in executed.failures.iter().take(FAILURES) {
         eprintln!("bentpipe: {}", complaint(failure, arguments));

@@ -25,7 +25,7 @@ impl RunProgress {
     }
 
     /// Shows what has happened.
-    pub(crate) fn heed(&self, event: &Event<'_>) {
+    pub(crate) fn on_event(&self, event: &Event<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Running(job, share) => {

@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let folder = folder.of_measurements();
     let progress = RunProgress::new("bentpipe testbed run", arguments.quiet);
     let chosen: Vec<&Point> = points.iter().map(|live| &live.point).collect();
-    let watch = |event: &Event<'_>| progress.heed(event);
+    let watch = |event: &Event<'_>| progress.on_event(event);
     let mut run = |place: usize, run, go_on: &mut dyn FnMut(f64) -> bool| {
         match play::run(&mut network, &points[place], run, None, go_on) {
             Ok(played) => Ok(Ok(played.outcome)),

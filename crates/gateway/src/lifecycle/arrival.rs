@@ -108,7 +108,7 @@ impl<B: Buffer> SplicedFlow<B> {
             self.make_room(now, leg);
             self.send_on_unheard(now, leg.other());
         }
-        self.bridge_hole(leg);
+        self.fill_discarded(leg);
         self.splice.pass_on(leg);
         let delivered = self.splice.free(leg, arrival.acked);
         if taken {

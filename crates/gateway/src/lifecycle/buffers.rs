@@ -120,7 +120,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Something of stream `leg` has come behind a hole.
-    pub(super) fn bridge_hole(&mut self, leg: Leg) {
+    pub(super) fn fill_discarded(&mut self, leg: Leg) {
         let [near, far] = self.splice.round_trips(leg);
         let receiver = &self.splice.tcb(leg).receiver;
         if near > far

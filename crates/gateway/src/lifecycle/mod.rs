@@ -164,7 +164,7 @@ impl<B: Buffer> SplicedFlow<B> {
             self.open_windows(now, allowance);
         }
         self.ask_silent(now, config.idle_timeout);
-        self.tire(now, config.hibernate_after);
+        self.schedule_hibernation(now, config.hibernate_after);
         self.expire_spoofed_synack(now);
         self.expire_closing(now, config);
     }

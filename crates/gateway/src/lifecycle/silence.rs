@@ -55,7 +55,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Lets the flow hibernate if nothing has happened for a while.
-    pub(super) fn tire(&mut self, now: Instant, after: Duration) {
+    pub(super) fn schedule_hibernation(&mut self, now: Instant, after: Duration) {
         if self.hibernate_at(after).is_some_and(|at| at <= now) {
             self.keep_alive.let_hibernate();
         }

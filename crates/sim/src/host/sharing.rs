@@ -88,7 +88,7 @@ impl<A: Application> Host<A> {
         let count = u32::try_from(states.len()).ok()?;
         let state = PathState::share(&states, count + 1)?;
         for member in &mut members {
-            member.connection.cede(u64::from(count), u64::from(count) + 1);
+            member.connection.give_up_share(u64::from(count), u64::from(count) + 1);
         }
         Some(state)
     }

@@ -51,7 +51,7 @@ pub(super) fn run(
         processors: cores,
         stop: options.stop,
     };
-    let watch = |event: LiveEvent<'_>| progress.heed(event);
+    let watch = |event: LiveEvent<'_>| progress.on_event(event);
     let MadeRuns { runs, failures } = make_missing(&plans, &live, &watch);
     progress.end();
     if runs > 0 && !arguments.quiet {

@@ -29,7 +29,7 @@ impl LiveProgress {
     }
 
     /// Shows what has happened.
-    pub(super) fn heed(&self, event: LiveEvent<'_>) {
+    pub(super) fn on_event(&self, event: LiveEvent<'_>) {
         match event {
             LiveEvent::Begin { runs, room } => self.begin(runs, room),
             LiveEvent::End(run) => self.done(run),

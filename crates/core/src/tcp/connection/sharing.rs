@@ -21,9 +21,9 @@ impl<B: Buffer> Connection<B> {
     }
 
     /// Gives up a part of its window: `kept` of `of` parts are left.
-    pub fn cede(&mut self, kept: u64, of: u64) {
+    pub fn give_up_share(&mut self, kept: u64, of: u64) {
         if let Phase::Synchronised(tcb) = &mut self.phase {
-            tcb.sender.cede(kept, of);
+            tcb.sender.give_up_share(kept, of);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) enum Forced {
 /// Invariant: a timer runs exactly while the last poll has left a segment to the pacer. At most one segment is forced
 /// at a time, the latest; it passes pacer, turn and mark.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Gate {
+pub(super) struct SendGate {
     forced: Option<Forced>,
     pacer: Pacer,
     /// When the segment may leave that the pacer keeps back.
@@ -37,10 +37,10 @@ pub(super) struct Gate {
     link_busy: bool,
 }
 
-impl Gate {
+impl SendGate {
     /// Open: there is nothing to send yet.
-    pub(super) fn new() -> Gate {
-        Gate {
+    pub(super) fn new() -> SendGate {
+        SendGate {
             forced: None,
             pacer: Pacer::default(),
             paced_until: None,
@@ -143,7 +143,7 @@ impl Gate {
         self.pacer.sent(now, bytes, rate);
     }
 
-    /// When [`Gate::on_timer`] is to be called, if ever.
+    /// When [`SendGate::on_timer`] is to be called, if ever.
     pub(super) fn poll_timer(&self) -> Option<Instant> {
         earliest(self.paced_until, self.marked_until)
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_pacer_has_a_timer_while_it_is_what_stops() {
-        let mut gate = Gate::new();
+        let mut gate = SendGate::new();
         gate.sent(at(100), Bytes::new(8_000), Rate::from_bits_per_sec(8_000_000));
         assert_eq!(gate.next_send(), at(103), "it catches up 5 ms");
         gate.set_link_busy(true);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_mark_holds_until_its_timer() {
-        let mut gate = Gate::new();
+        let mut gate = SendGate::new();
         gate.hold(at(10));
         assert!(gate.is_held(at(9)) && gate.is_marked());
         gate.on_timer(at(9));
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn one_segment_is_forced_at_a_time() {
-        let mut gate = Gate::new();
+        let mut gate = SendGate::new();
         gate.force(Forced::Probe(Probe::Last));
         gate.force_at_least(Forced::Persist(Cause::KeepAlive));
         gate.release_retransmission();

@@ -47,7 +47,7 @@ use crate::units::{Bytes, Offset};
 use corruption::Corruption;
 use cwnd::CongestionWindow;
 use flight::Flight;
-use gate::Gate;
+use gate::SendGate;
 use path::SegmentSizes;
 use send_window::SendWindow;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ pub struct Sender {
     flight: Flight,
     timers: Timers,
     cwnd: CongestionWindow,
-    gate: Gate,
+    gate: SendGate,
     tally: Tally,
     /// Where copies are made.
     spare_copies: Option<SpareCopies>,
@@ -117,7 +117,7 @@ impl Sender {
             flight: Flight::new(start, config.recovery, config.limited_transmit),
             timers: Timers::new(config.rto, rtt),
             cwnd: CongestionWindow::new(&config),
-            gate: Gate::new(),
+            gate: SendGate::new(),
             tally: Tally::default(),
             spare_copies: config.spare_copies.then(SpareCopies::default),
             corruption: None,

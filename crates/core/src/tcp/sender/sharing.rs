@@ -79,7 +79,7 @@ impl Sender {
 
     /// Gives up a part of its window to another one: `kept` of `of` parts are left. In fast recovery the
     /// window is not touched.
-    pub fn cede(&mut self, kept: u64, of: u64) {
+    pub fn give_up_share(&mut self, kept: u64, of: u64) {
         if self.flight.in_recovery() || of == 0 {
             return;
         }
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn a_sender_gives_up_a_part() {
         let mut sender = sender();
-        sender.cede(3, 4);
+        sender.give_up_share(3, 4);
         assert_eq!((sender.cwnd(), sender.ssthresh()), (Bytes::new(7_500), Bytes::MAX));
         sender.inherit(&state(8_000, Some(4_000), 100));
-        sender.cede(1, 4);
+        sender.give_up_share(1, 4);
         assert_eq!((sender.cwnd(), sender.ssthresh()), (Bytes::new(2_000), Bytes::new(2_000)));
     }
 }
