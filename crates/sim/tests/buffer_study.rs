@@ -107,7 +107,7 @@ fn transfer(sender: SenderConfig, buffers: u64) -> Outcome {
     let (mut first_edge, mut first_drops) = (None, None);
     loop {
         for side in 0..2 {
-            while let Some(out) = ends[side].poll_transmit(now) {
+            while let Ok(out) = ends[side].poll_transmit(now) {
                 let len = out.data.end - out.data.start;
                 ways[side][0].push(
                     now,

@@ -132,7 +132,7 @@ fn trace(
     let (mut now, mut seen) = (Instant::ZERO, Vec::new());
     loop {
         for side in 0..2 {
-            while let Some(out) = ends[side].poll_transmit(now) {
+            while let Ok(out) = ends[side].poll_transmit(now) {
                 let len = out.data.end - out.data.start;
                 if len > Bytes::ZERO {
                     seen.push((
