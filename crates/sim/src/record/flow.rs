@@ -131,8 +131,9 @@ pub(super) fn count(
     extended.fin_retransmissions += stats.fin_retransmissions;
     extended.fin_timeouts += stats.fin_timeouts;
     extended.recovery_timeouts += stats.recovery_timeouts;
-    extended.avoidance_acks += stats.avoidance_acks;
-    extended.bound_acks += stats.bound_acks;
+    let bound = tcb.sender.bound_count();
+    extended.avoidance_acks += bound.acks;
+    extended.bound_acks += bound.bound;
     extended.reductions += stats.reductions;
     extended.causes = extended.causes + stream.causes;
 }

@@ -150,7 +150,9 @@ impl Sender {
         };
         debug_assert_eq!(event.in_recovery(), self.flight.in_recovery(), "recovery says so");
         let response = self.cwnd.on_ack(&event);
-        self.tally.answered(&response);
+        if response.reduced {
+            self.tally.reduced();
+        }
         if response.app_limited {
             self.flight.set_app_limited();
         }

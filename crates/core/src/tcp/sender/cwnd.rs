@@ -2,12 +2,13 @@
 //! comes down when there is one. Recovery does not see the window and congestion control sees no
 //! sequence numbers: this is where the two meet.
 
+use super::account::{Account, BoundCount};
 use super::flight::Flight;
 use super::reduction::{RateReduction, Reduction, Step};
 use super::snapshot::no_congestion;
 use super::undo::{Needless, Undo};
 use super::{Ack, InitialWindow, SenderConfig};
-use crate::snapshot::{Reader, Writer};
+use crate::snapshot::Writer;
 use crate::tcp::congestion::{
     AckEvent, Congestion, CongestionAlgorithm, CongestionEvent, Departed, LinkReport, Lost,
     PacingBasis, Response, SlowStart, ThresholdEstimate,
@@ -32,19 +33,11 @@ pub(super) struct CongestionWindow {
     // Written apart: see `snapshot`.
     #[serde(skip, default = "no_congestion")]
     congestion: Box<dyn Congestion>,
-    /// Which that is, and the initial window with which it began.
+    // Written apart: mostly it is what follows from the rest.
     #[serde(skip)]
-    began: Began,
+    account: Account,
     rate_reduction: RateReduction,
     undo: Undo,
-    /// The ledger's counts of delivered and of lost bytes when congestion control last heard of them.
-    // Written apart: mostly it has heard of all.
-    #[serde(skip)]
-    told: (Bytes, Bytes),
-    /// What the flow has seen of its link since this was last asked for.
-    // Written apart: mostly it was.
-    #[serde(skip)]
-    report: LinkReport,
     /// SND.NXT when the retransmission timer last expired, until so much is acknowledged.
     timeout_until: Option<Offset>,
     /// Whether the window kept back the last segment that was asked for (RFC 7661).
@@ -52,33 +45,6 @@ pub(super) struct CongestionWindow {
     /// The window was reduced, which the peer is to hear of (RFC 3168, 6.1.2).
     reduced: bool,
     last_sent: Option<Instant>,
-}
-
-/// What of a snapshot is written apart.
-pub(super) struct Apart {
-    began: Began,
-    congestion: Box<dyn Congestion>,
-    told: Option<(Bytes, Bytes)>,
-    report: Option<LinkReport>,
-}
-
-/// With what a congestion control begins.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Began {
-    algorithm: CongestionAlgorithm,
-    initial_window: InitialWindow,
-}
-
-impl Began {
-    fn of(config: &SenderConfig) -> Began {
-        Began { algorithm: config.congestion, initial_window: config.initial_window }
-    }
-}
-
-impl Default for Began {
-    fn default() -> Began {
-        Began::of(&SenderConfig::default())
-    }
 }
 
 impl CongestionWindow {
@@ -91,11 +57,9 @@ impl CongestionWindow {
     pub(super) fn with(congestion: Box<dyn Congestion>, config: &SenderConfig) -> CongestionWindow {
         CongestionWindow {
             congestion,
-            began: Began::of(config),
+            account: Account::of(config, (Bytes::ZERO, Bytes::ZERO)),
             rate_reduction: RateReduction::default(),
             undo: Undo::default(),
-            told: (Bytes::ZERO, Bytes::ZERO),
-            report: LinkReport::default(),
             timeout_until: None,
             full: false,
             reduced: false,
@@ -105,26 +69,13 @@ impl CongestionWindow {
 
     /// Writes what its [`Serialize`] leaves out.
     pub(super) fn snapshot(&self, ledger: &Ledger, config: &SenderConfig, into: &mut Writer) {
-        into.put(&Some(self.began).filter(|began| *began != Began::of(config)));
+        self.account.snapshot(ledger, config, into);
         self.congestion.snapshot(into);
-        let all = (ledger.delivered(), ledger.lost_bytes());
-        into.put(&Some(self.told).filter(|told| *told != all));
-        into.put(&Some(self.report).filter(|report| !report.is_empty()));
     }
 
-    /// What was written so.
-    pub(super) fn read(from: &mut Reader<'_>, config: &SenderConfig) -> Apart {
-        let began = from.take::<Option<Began>>().unwrap_or(Began::of(config));
-        let congestion = began.algorithm.restore(from);
-        Apart { began, congestion, told: from.take(), report: from.take() }
-    }
-
-    /// It comes back.
-    pub(super) fn restore(&mut self, apart: Apart, ledger: &Ledger) {
-        let Apart { began, congestion, told, report } = apart;
-        (self.began, self.congestion) = (began, congestion);
-        self.told = told.unwrap_or((ledger.delivered(), ledger.lost_bytes()));
-        self.report = report.unwrap_or_default();
+    /// What was written so comes back.
+    pub(super) fn restore(&mut self, account: Account, congestion: Box<dyn Congestion>) {
+        (self.account, self.congestion) = (account, congestion);
     }
 
     /// Another congestion control from now on, which begins with a window of so many bytes.
@@ -144,23 +95,24 @@ impl CongestionWindow {
             ..*config
         };
         self.replace(config.congestion());
-        self.began = Began::of(&config);
+        self.account =
+            Account { bound: self.account.bound, ..Account::of(&config, self.account.told) };
     }
 
     /// Which congestion control it is.
     pub(super) fn algorithm(&self) -> CongestionAlgorithm {
-        self.began.algorithm
+        self.account.algorithm
     }
 
     /// The window with which it began, for segments of `smss` bytes.
     pub(super) fn initial_window(&self, smss: Bytes) -> Bytes {
-        self.began.initial_window.bytes(smss)
+        self.account.initial_window.bytes(smss)
     }
 
     /// Another congestion control from now on. It knows nothing of what goes on.
     pub(super) fn replace(&mut self, congestion: Box<dyn Congestion>) {
         self.congestion = congestion;
-        self.report = LinkReport::default();
+        self.account.report = LinkReport::default();
         self.rate_reduction.end();
         self.undo.end();
     }
@@ -338,7 +290,7 @@ impl CongestionWindow {
 
     /// Fast recovery begins. The acknowledgment that begins it is yet to be taken.
     fn begin_reduction(&mut self, ledger: &Ledger, reduction: Reduction) {
-        let newly = ledger.delivered() - self.told.0;
+        let newly = ledger.delivered() - self.account.told.0;
         let outstanding = ledger.flight_size() - ledger.sacked().covered();
         let prr = Prr::new(outstanding + newly);
         let prr = match reduction {
@@ -387,7 +339,7 @@ impl CongestionWindow {
             acked: ack.map_or(Bytes::ZERO, |ack| ack.delivered.acked),
             duplicate: ack.is_some_and(|ack| ack.duplicate),
             loss,
-            delivered: flight.ledger().delivered() - self.told.0,
+            delivered: flight.ledger().delivered() - self.account.told.0,
             selective,
             in_flight: flight.in_flight(),
             outstanding: flight.ledger().flight_size(),
@@ -399,7 +351,8 @@ impl CongestionWindow {
     /// Bytes delivered and marked lost of which congestion control has not heard: they count as told.
     pub(super) fn take_news(&mut self, ledger: &Ledger) -> (Bytes, Bytes) {
         let (delivered, lost) = (ledger.delivered(), ledger.lost_bytes());
-        let (delivered_before, lost_before) = mem::replace(&mut self.told, (delivered, lost));
+        let (delivered_before, lost_before) =
+            mem::replace(&mut self.account.told, (delivered, lost));
         (delivered - delivered_before, lost - lost_before)
     }
 
@@ -419,7 +372,11 @@ impl CongestionWindow {
     pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Response {
         let response = self.congestion.on_ack(ack);
         if !response.report.is_empty() {
-            self.report = self.report.and(response.report);
+            self.account.report = self.account.report.and(response.report);
+        }
+        if let Some(bound) = response.bound {
+            self.account.bound.acks += 1;
+            self.account.bound.bound += u64::from(bound);
         }
         response
     }
@@ -442,8 +399,13 @@ impl CongestionWindow {
         self.timeout_until = None;
     }
 
+    /// How often an increase was held to one segment.
+    pub(super) fn bound_count(&self) -> BoundCount {
+        self.account.bound
+    }
+
     /// What the flow has seen of its link since this was last asked.
     pub(super) fn take_report(&mut self) -> LinkReport {
-        mem::take(&mut self.report)
+        mem::take(&mut self.account.report)
     }
 }

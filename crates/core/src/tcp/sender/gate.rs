@@ -21,20 +21,44 @@ pub(super) enum Forced {
 
 /// Where each segment passes on its way out.
 ///
-/// Invariant: a timer runs exactly while the last poll has left a segment to the pacer. At most one segment is forced
-/// at a time, the latest; it passes pacer, turn and mark.
+/// Invariant: the pacer's timer runs exactly while the last poll has left a segment to the pacer.
+/// At most one segment is forced at a time, the latest; it passes pacer, turn and mark.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct SendGate {
     forced: Option<Forced>,
     pacer: Pacer,
-    /// When the segment may leave that the pacer keeps back.
-    paced_until: Option<Instant>,
     /// No new packet before then: a mark came while the window was one segment.
     marked_until: Option<Instant>,
+    passage: Passage,
+}
+
+/// How the next segment passes, in one byte of a snapshot.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "u8", from = "u8")]
+struct Passage {
     /// Why the next new data leaves: what has last kept some back does so no more.
     cause: Cause,
+    /// The pacer's timer runs: the pacer keeps a segment back.
+    paced: bool,
     /// Another sender is using the link that is shared with it.
     link_busy: bool,
+}
+
+impl From<Passage> for u8 {
+    fn from(passage: Passage) -> u8 {
+        passage.cause as u8 | u8::from(passage.paced) << 6 | u8::from(passage.link_busy) << 7
+    }
+}
+
+impl From<u8> for Passage {
+    fn from(byte: u8) -> Passage {
+        let cause = Cause::ALL.get(usize::from(byte & 63)).copied();
+        Passage {
+            cause: cause.unwrap_or(Cause::Written),
+            paced: byte & 64 > 0,
+            link_busy: byte & 128 > 0,
+        }
+    }
 }
 
 impl SendGate {
@@ -43,42 +67,48 @@ impl SendGate {
         SendGate {
             forced: None,
             pacer: Pacer::default(),
-            paced_until: None,
             marked_until: None,
-            cause: Cause::end_of(Limiter::Application),
-            link_busy: false,
+            passage: Passage {
+                cause: Cause::end_of(Limiter::Application),
+                paced: false,
+                link_busy: false,
+            },
         }
     }
 
     /// A poll has sent something.
     pub(super) fn passed(&mut self) {
-        self.paced_until = None;
+        self.passage.paced = false;
     }
 
     /// A poll has sent nothing.
     pub(super) fn stopped(&mut self, by: Limiter) {
-        self.cause = Cause::end_of(by);
-        self.paced_until = (by == Limiter::Pacer).then(|| self.pacer.next());
-        match self.paced_until {
-            Some(moment) => self.pacer.wait(moment),
-            None => self.pacer.stop_waiting(),
+        self.passage.cause = Cause::end_of(by);
+        self.passage.paced = by == Limiter::Pacer;
+        if self.passage.paced {
+            self.pacer.wait(self.pacer.next());
+        } else {
+            self.pacer.stop_waiting();
         }
     }
 
     /// Why new data leaves now.
     pub(super) fn cause(&self) -> Cause {
-        self.cause
+        self.passage.cause
     }
 
     /// What keeps back a segment that the windows allow: the pacer until its timer expires, or the turn.
     pub(super) fn limiter(&self) -> Option<Limiter> {
-        let waits = self.paced_until.map(|_| Limiter::Pacer);
-        waits.or(self.link_busy.then_some(Limiter::LinkTurn))
+        match self.passage {
+            Passage { paced: true, .. } => Some(Limiter::Pacer),
+            Passage { link_busy: true, .. } => Some(Limiter::LinkTurn),
+            Passage { .. } => None,
+        }
     }
 
     /// When the segment may leave that the pacer keeps back.
     pub(super) fn paced_until(&self) -> Option<Instant> {
-        self.paced_until
+        self.passage.paced.then(|| self.pacer.next())
     }
 
     /// The next segment leaves whatever the windows say.
@@ -106,7 +136,7 @@ impl SendGate {
     }
 
     pub(super) fn set_link_busy(&mut self, busy: bool) {
-        self.link_busy = busy;
+        self.passage.link_busy = busy;
     }
 
     /// Nothing that is not forced leaves before `until`.
@@ -130,7 +160,7 @@ impl SendGate {
         if now < self.pacer.next() {
             return Err(Limiter::Pacer);
         }
-        if self.link_busy { Err(Limiter::LinkTurn) } else { Ok(()) }
+        if self.passage.link_busy { Err(Limiter::LinkTurn) } else { Ok(()) }
     }
 
     /// The moment from which pacing lets the next segment leave.
@@ -145,13 +175,13 @@ impl SendGate {
 
     /// When [`SendGate::on_timer`] is to be called, if ever.
     pub(super) fn poll_timer(&self) -> Option<Instant> {
-        earliest(self.paced_until, self.marked_until)
+        earliest(self.paced_until(), self.marked_until)
     }
 
     /// Lets out what has waited until `now`.
     pub(super) fn on_timer(&mut self, now: Instant) {
         self.marked_until.take_if(|until| *until <= now);
-        self.paced_until.take_if(|until| *until <= now);
+        self.passage.paced &= now < self.pacer.next();
     }
 }
 

@@ -7,6 +7,7 @@
 //! Drain order: after [`Sender::on_ack`] or [`Sender::on_timer`], call `poll_transmit` until it
 //! gives nothing, then [`Sender::poll_timer`].
 
+mod account;
 mod acknowledge;
 mod adoption;
 mod config;
@@ -32,6 +33,7 @@ mod timers;
 mod transmit;
 mod undo;
 
+pub use account::BoundCount;
 pub use config::{InitialWindow, SenderConfig};
 pub use corruption::Copies;
 pub use reduction::Reduction;
@@ -170,6 +172,12 @@ impl Sender {
     /// The slow start threshold, in bytes.
     pub fn ssthresh(&self) -> Bytes {
         self.cwnd.ssthresh()
+    }
+
+    /// How often the increase was held to one segment an acknowledgment, by controls with that
+    /// bound.
+    pub fn bound_count(&self) -> BoundCount {
+        self.cwnd.bound_count()
     }
 
     /// What the initial slow start threshold was estimated to be, if it was.

@@ -4,7 +4,7 @@
 //! never been a snapshot. Only of its parameters is left out what it has in common with others: all
 //! but a few, as a rule.
 
-use super::cwnd::CongestionWindow;
+use super::account::Account;
 use super::path::SegmentSizes;
 use super::{InitialWindow, Sender, SenderConfig};
 use crate::snapshot::{Reader, Writer};
@@ -83,10 +83,13 @@ impl Sender {
         let config = SenderConfig::restore(from, common);
         let sizes = from.take::<Option<SegmentSizes>>().unwrap_or(SegmentSizes::of(&config));
         let recovery = config.recovery.restore(from);
-        let cwnd = CongestionWindow::read(from, &config);
+        let account: Option<Account> = from.take();
+        let algorithm = account.map_or(config.congestion, |account| account.algorithm);
+        let congestion = algorithm.restore(from);
         let mut sender = Sender { config: config.into(), sizes, ..from.take() };
         sender.flight.restore(recovery);
-        sender.cwnd.restore(cwnd, sender.flight.ledger());
+        let usual = Account::usual(sender.flight.ledger(), &config);
+        sender.cwnd.restore(account.unwrap_or(usual), congestion);
         sender.timers.restore(config.rto);
         sender
     }

@@ -1,6 +1,5 @@
 //! What a sender counts.
 
-use crate::tcp::congestion::Response;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
@@ -31,10 +30,6 @@ pub struct SenderStats {
     pub spurious: u64,
     /// How often the congestion window was reduced: for a loss, a timeout or an ECN mark.
     pub reductions: u64,
-    /// Acknowledgments in congestion avoidance that may add one segment at most (Constant-Rate, Increase-by-K).
-    pub avoidance_acks: u64,
-    /// Of these, those for which the window would have grown by more.
-    pub bound_acks: u64,
     /// How often in the first recovery.
     pub first_reductions: u64,
     /// How long the first recovery took: from the first fast retransmission or timeout on, until
@@ -72,18 +67,6 @@ impl Tally {
         self.stats.reductions += 1;
         if self.first.is_some() {
             self.stats.first_reductions += 1;
-        }
-    }
-
-    /// Congestion control has answered an acknowledgment.
-    #[inline]
-    pub(super) fn answered(&mut self, response: &Response) {
-        if response.reduced {
-            self.reduced();
-        }
-        if let Some(bound) = response.bound {
-            self.stats.avoidance_acks += 1;
-            self.stats.bound_acks += u64::from(bound);
         }
     }
 
