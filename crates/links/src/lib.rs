@@ -34,6 +34,6 @@ pub use medium::media;
 pub use profile::{Ground, PROFILES, Profile};
 pub use random::Seeds;
 pub use settings::{Directions, LinkSettings, SettingsError};
-pub use spec::{DIRECTION, DirectionSpec, SECTIONS, read_directions, read_mtu};
+pub use spec::{DIRECTION, DirectionSpec, read_directions, read_mtu, sections};
 pub use timeline::{Timeline, timelines};
 pub use trace::{TraceError, mahimahi_rate};

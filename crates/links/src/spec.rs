@@ -53,20 +53,11 @@ impl DirectionSpec {
 }
 
 /// The tables of a direction and all in it, in the order of the reference.
-pub const SECTIONS: &[&Section] = &[
-    &DIRECTION,
-    &IMPAIRMENTS,
-    &impairment::MEDIUM,
-    &queue::DROP_TAIL,
-    &queue::RED,
-    &queue::CODEL,
-    &queue::FQ_CODEL,
-    &queue::PIE,
-    &queue::POLICER,
-    &loss::GILBERT_ELLIOTT,
-    &loss::OUTAGE,
-    &loss::RANDOM_OUTAGES,
-];
+pub fn sections() -> impl Iterator<Item = &'static Section> {
+    const FIRST: &[&Section] = &[&DIRECTION, &IMPAIRMENTS, &impairment::MEDIUM];
+    const LAST: &[&Section] = &[&loss::GILBERT_ELLIOTT, &loss::OUTAGE, &loss::RANDOM_OUTAGES];
+    FIRST.iter().copied().chain(queue::sections()).chain(LAST.iter().copied())
+}
 
 /// The keys of a direction, but for its [`IMPAIRMENTS`].
 pub const DIRECTION: Section = Section {

@@ -8,7 +8,7 @@ use crate::link::Link;
 use crate::middlebox::MiddleboxKind;
 use crate::scenario::Scenario;
 use crate::workload::{Arrivals, Workload};
-use bentpipe_core::link::{LossKind, QueueKind};
+use bentpipe_core::link::LossKind;
 use bentpipe_core::units::Probability;
 use bentpipe_links::{DirectionSpec, Distribution, Impairments, Outages, RandomSize, RandomTime};
 
@@ -41,13 +41,6 @@ fn of_direction(direction: &DirectionSpec) -> bool {
     let impaired = of_time(jitter)
         || [duplicate, corrupt].into_iter().any(|probability| *probability > Probability::ZERO)
         || (*reorder > Probability::ZERO && (*reorder < Probability::ONE || of_time(reorder_by)));
-    let queue = match queue {
-        QueueKind::Red(_) | QueueKind::Pie(_) => true,
-        QueueKind::DropTail(_)
-        | QueueKind::CoDel(_)
-        | QueueKind::FqCoDel(_)
-        | QueueKind::Policer(_) => false,
-    };
     let loss = match loss {
         LossKind::Independent(probability) => probability.greatest() > Probability::ZERO,
         LossKind::GilbertElliott(_) => true,
@@ -58,7 +51,7 @@ fn of_direction(direction: &DirectionSpec) -> bool {
     });
     medium.is_some()
         || impaired
-        || queue
+        || queue.is_random()
         || loss
         || outages
         || bit_errors.greatest() > Probability::ZERO

@@ -9,54 +9,56 @@ use bentpipe_config::gateway;
 use bentpipe_config::reader::Section;
 use std::fmt::Write;
 
-/// All sections, in the order of the reference.
-const SECTIONS: &[&[&Section]] = &[
-    &[&SCENARIO, &run::RUN, &repeat::REPEAT, &node::HOST, &node::ROUTER, &node::GATEWAY],
-    gateway::SECTIONS,
-    &[&link::LINK],
-    bentpipe_links::SECTIONS,
-    &[
-        &crate::orbit::GEO,
-        &crate::orbit::WALKER,
-        &crate::orbit::CONSTELLATION,
-        &middlebox::MIDDLEBOX,
-        &middlebox::ACK_SPACER,
-        &middlebox::ACK_FILTER,
-        &middlebox::ACK_DECIMATOR,
-        &middlebox::SNOOP,
-        &middlebox::SPOOF,
-        &middlebox::WEB_CACHE,
-        &flow::FLOW,
-        &workload::BULK,
-        &workload::REQUEST_RESPONSE,
-        &workload::HTTP,
-        &workload::HTTP2,
-        &crate::web::PAGE,
-        &workload::TELNET,
-        &workload::LOAD,
-        &workload::WEB,
-        &workload::POISSON,
-        &workload::UDP,
-        &workload::PING,
-    ],
-    bentpipe_links::RANDOM_SECTIONS,
-    &[
-        &group::GROUP,
-        &fault::FAULT,
-        &record::RECORD,
-        &copies::COPIES,
-        &copies::NUMBERS,
-        &sweep::SWEEP,
-        &variant::VARIANT,
-        &range::RANGE,
-        &figure::FIGURE,
-        &figure::REFERENCE,
-    ],
+/// The sections before those of a gateway.
+const TOP: &[&Section] =
+    &[&SCENARIO, &run::RUN, &repeat::REPEAT, &node::HOST, &node::ROUTER, &node::GATEWAY];
+
+/// The sections between those of a link's directions and those of what is random.
+const NETWORK: &[&Section] = &[
+    &crate::orbit::GEO,
+    &crate::orbit::WALKER,
+    &crate::orbit::CONSTELLATION,
+    &middlebox::MIDDLEBOX,
+    &middlebox::ACK_SPACER,
+    &middlebox::ACK_FILTER,
+    &middlebox::ACK_DECIMATOR,
+    &middlebox::SNOOP,
+    &middlebox::SPOOF,
+    &middlebox::WEB_CACHE,
+    &flow::FLOW,
+    &workload::BULK,
+    &workload::REQUEST_RESPONSE,
+    &workload::HTTP,
+    &workload::HTTP2,
+    &crate::web::PAGE,
+    &workload::TELNET,
+    &workload::LOAD,
+    &workload::WEB,
+    &workload::POISSON,
+    &workload::UDP,
+    &workload::PING,
 ];
 
-/// Every kind of table with its keys.
+/// The sections of what is about the whole experiment.
+const EXPERIMENT: &[&Section] = &[
+    &group::GROUP,
+    &fault::FAULT,
+    &record::RECORD,
+    &copies::COPIES,
+    &copies::NUMBERS,
+    &sweep::SWEEP,
+    &variant::VARIANT,
+    &range::RANGE,
+    &figure::FIGURE,
+    &figure::REFERENCE,
+];
+
+/// Every kind of table with its keys, in the order of the reference.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    SECTIONS.iter().flat_map(|sections| sections.iter().copied())
+    let first = [TOP, gateway::SECTIONS, &[&link::LINK]];
+    let last = [NETWORK, bentpipe_links::RANDOM_SECTIONS, EXPERIMENT];
+    let [first, last] = [first, last].map(|parts| parts.into_iter().flatten().copied());
+    first.chain(bentpipe_links::sections()).chain(last)
 }
 
 /// The tables of a file whose inner tables are named by its author: `host`, `link` and so on.

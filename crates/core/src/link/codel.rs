@@ -5,34 +5,9 @@
 //! less. A queue of no more than one full-sized packet is left alone. Time waited is up to when the
 //! packet begins to be sent.
 
-use super::{Count, LinkPacket, Queue, QueueLimit, fifo};
+use super::{CoDelConfig, Count, LinkPacket, Queue, fifo};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
-
-/// The parameters of CoDel.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CoDelConfig {
-    /// How much the queue holds at most, the packet being sent included.
-    pub limit: QueueLimit,
-    /// Time in the queue that is acceptable for long.
-    pub target: Duration,
-    /// For how long it may be exceeded: of the order of a round trip.
-    pub interval: Duration,
-    /// Whether packets that can be are marked instead of dropped.
-    pub ecn: bool,
-}
-
-impl Default for CoDelConfig {
-    /// RFC 8289's: 5 ms (section 4.4) and 100 ms (section 4.3); 1000 packets, as Linux has it.
-    fn default() -> CoDelConfig {
-        CoDelConfig {
-            limit: QueueLimit::Packets(1000),
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            ecn: false,
-        }
-    }
-}
 
 /// A CoDel queue.
 #[derive(Debug)]

@@ -1,10 +1,8 @@
-//! What a link is made of, and the text form of its queue's limit.
+//! The parameters of one direction of a link.
 
-use super::{Count, Framing, LinkPacket, LossKind, Order, Outages, QueueKind, Varying};
+use super::{Framing, LossKind, Order, Outages, QueueKind, QueueLimit, Varying};
 use crate::time::Duration;
-use crate::units::{Bytes, ParseError, Probability, Rate};
-use std::fmt;
-use std::str::FromStr;
+use crate::units::{Probability, Rate};
 
 /// The parameters of one direction of a link.
 ///
@@ -46,83 +44,4 @@ impl LinkConfig {
         outages: Outages::NONE,
         seed: 0,
     };
-}
-
-/// How much a queue holds, the packet being sent included. A limit smaller than one packet passes
-/// nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// So many packets, whatever their lengths.
-    Packets(u64),
-    /// So many bytes, in wire lengths.
-    Bytes(Bytes),
-    /// No limit.
-    Unlimited,
-}
-
-impl QueueLimit {
-    /// One bandwidth-delay product: what `rate` carries in a round trip of twice `delay`.
-    pub fn bandwidth_delay_product(rate: Rate, delay: Duration) -> QueueLimit {
-        QueueLimit::Bytes(Bytes::new(rate.bytes_in(delay.saturating_mul(2))))
-    }
-
-    /// Whether `packet` fits where so much is held.
-    #[inline]
-    pub(super) fn admits(&self, held: Count, packet: &impl LinkPacket) -> bool {
-        match self {
-            QueueLimit::Packets(limit) => held.packets < *limit,
-            QueueLimit::Bytes(limit) => held.bytes + packet.wire_len() <= limit.count(),
-            QueueLimit::Unlimited => true,
-        }
-    }
-}
-
-impl QueueLimit {
-    /// Whether so much is more than it lets in.
-    pub(super) fn exceeded(&self, held: Count) -> bool {
-        match self {
-            QueueLimit::Packets(limit) => held.packets > *limit,
-            QueueLimit::Bytes(limit) => held.bytes > limit.count(),
-            QueueLimit::Unlimited => false,
-        }
-    }
-}
-
-/// Why the text of a queue limit was not understood.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QueueLimitError {
-    /// A number of packets that is not a whole number.
-    #[error("`{0}` is not a whole number of packets (expected something like `345packets`)")]
-    Packets(String),
-    /// Not a number of bytes either.
-    #[error(transparent)]
-    Bytes(#[from] ParseError),
-}
-
-impl FromStr for QueueLimit {
-    type Err = QueueLimitError;
-    fn from_str(text: &str) -> Result<QueueLimit, QueueLimitError> {
-        if text.trim() == "unlimited" {
-            return Ok(QueueLimit::Unlimited);
-        }
-        let number = ["packets", "packet", "pkts"].iter().find_map(|unit| text.strip_suffix(unit));
-        match number {
-            Some(number) => number
-                .trim()
-                .parse()
-                .map(QueueLimit::Packets)
-                .map_err(|_| QueueLimitError::Packets(text.to_owned())),
-            None => Ok(QueueLimit::Bytes(text.parse()?)),
-        }
-    }
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QueueLimit::Packets(limit) => write!(f, "{limit}packets"),
-            QueueLimit::Bytes(limit) => write!(f, "{limit}"),
-            QueueLimit::Unlimited => write!(f, "unlimited"),
-        }
-    }
 }

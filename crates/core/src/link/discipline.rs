@@ -1,43 +1,163 @@
-//! Which queueing discipline a link has, by name and at work.
+//! Queueing disciplines by name. A new one is one file in this folder's parent and one entry here, which gives it
+//! its variant, its name, its parameters and their text, and how its queue begins.
+
+mod delegate;
+mod registry;
+mod values;
 
 use super::{
-    CoDel, CoDelConfig, Count, DropTail, FqCoDel, FqCoDelConfig, LinkPacket, Pie, PieConfig,
-    Policer, PolicerConfig, Queue, QueueLimit, Red, RedConfig, Varying,
+    CoDel, Count, DropTail, FqCoDel, LinkPacket, Measure, Pie, Policer, Queue, QueueLimit, Red,
+    Varying,
 };
-use crate::time::Instant;
-use crate::units::Rate;
+use crate::time::{Duration, Instant};
+use crate::units::{Bytes, Probability, Rate};
+use delegate::delegate;
+use registry::disciplines;
+use values::{
+    GAIN, LENGTH, LIMIT, PACKETS, PROBABILITY, QUEUES, RATE, SWITCH, TIME, TIME_OR_ZERO, UPDATE,
+    WEIGHT, one_of,
+};
 
-/// A queueing discipline with its parameters. Its text form is that of a [`QueueLimit`], or one of
-/// `drop-tail:limit=420packets`, `red:limit=50packets,min-threshold=5,max-threshold=15,weight=0.002,max-p=0.1`
-/// (and `mean-packet=500`, `gentle=off`, `wait=on`, `average=packets`, `drops=packets`, `ecn=off`),
-/// `codel:limit=1000packets,target=5ms,interval=100ms,ecn=off`,
-/// `fq-codel:limit=10240packets,flows=1024,quantum=1514B,target=5ms,interval=100ms,ecn=on`,
-/// `pie:limit=1000packets,target=15ms,update=15ms,burst=150ms,alpha=0.125,beta=1.25,ecn=off`, of which all
-/// parameters may be left out, and `policer:rate=8Mbit/s,burst=30KB,limit=unlimited`, of which the limit may. Where the [line](super::Line)
-/// is known, limits may be `1bdp`, too.
-#[derive(Debug, Clone, Copy, PartialEq, strum::EnumDiscriminants)]
-#[strum_discriminants(
-    vis(pub),
-    name(QueueName),
-    doc = "The name of a queueing discipline.",
-    derive(strum::VariantArray, strum::VariantNames, strum::IntoStaticStr),
-    strum(serialize_all = "kebab-case")
-)]
-pub enum QueueKind {
+pub(super) use registry::LimitContext;
+pub use registry::{DisciplineEntry, DisciplineParameter};
+
+// An entry is: what it is, in a sentence, and what else is to be known; its name, its variant and the type of its
+// parameters; where it is from; a text of one; whether two runs of it may differ; how its queue begins before a line of
+// a rate, with a seed; its parameters (what it means, name, field, type, usual value, what it takes, and the usual value in words
+// if it depends on another's). A parameter without a usual value must be given. All have a limit.
+disciplines! {
     /// First in, first out; an arrival that does not fit is dropped.
-    DropTail(QueueLimit),
-    /// Random early detection.
-    Red(RedConfig),
+    "drop-tail" => DropTail(QueueLimit) {
+        example: "drop-tail:limit=60packets",
+        parameters: DropTailConfig {
+            /// How much it holds at most, the packet being sent included.
+            "limit" limit: QueueLimit = QueueLimit::Unlimited, LIMIT;
+        }
+    }
+
+    /// Random early detection, by average queue length in packets.
+    "red" => Red(RedConfig) {
+        source: "Floyd and Jacobson 1993",
+        example: "red:limit=50packets,min-threshold=20,max-threshold=40",
+        random: true,
+        queue: |config, rate, seed| Red::new(config, rate, seed),
+        // ns-2's of 1997.
+        parameters: {
+            /// How much it holds at most, the packet being sent included.
+            "limit" limit: QueueLimit = QueueLimit::Packets(50), LIMIT;
+            /// Below this average, in packets, nothing is dropped.
+            "min-threshold" min_threshold: f64 = 5.0, PACKETS;
+            /// From this average on, in packets, all is dropped; `gentle`: from twice this on.
+            "max-threshold" max_threshold: f64 = 3.0 * min_threshold,
+                PACKETS.above("min-threshold", min_threshold), "three times `min-threshold`";
+            /// Weight of the newest length in the average.
+            "weight" weight: f64 = 0.002, WEIGHT;
+            /// Probability of a drop as the average reaches `max-threshold`.
+            "max-p" max_p: Probability = Probability::new(0.1).unwrap_or_default(), PROBABILITY;
+            /// Mean length of a packet: how fast the average falls while the line is idle, and what thresholds are
+            /// multiples of if the average is in bytes.
+            "mean-packet" mean_packet: Bytes = Bytes::new(500), LENGTH;
+            /// Whether the probability rises in a line up to twice `max-threshold`.
+            "gentle" gentle: bool = false, SWITCH;
+            /// Whether arrivals pass after each drop: drops are evenly apart.
+            "wait" wait: bool = true, SWITCH;
+            /// In what the average is; thresholds stay in packets, of `mean-packet`.
+            "average" average: Measure = Measure::Packets, one_of::<Measure>();
+            /// In bytes, a packet's probability is proportional to its length.
+            "drops" drops: Measure = Measure::Packets, one_of::<Measure>();
+            /// Mark ECN-capable packets instead of dropping, below `max-threshold`.
+            "ecn" ecn: bool = false, SWITCH;
+        }
+    }
+
     /// Controlled delay.
-    #[strum_discriminants(strum(serialize = "codel"))]
-    CoDel(CoDelConfig),
-    /// A queue for each flow, served in turns, with controlled delay.
-    #[strum_discriminants(strum(serialize = "fq-codel"))]
-    FqCoDel(FqCoDelConfig),
+    "codel" => CoDel(CoDelConfig) {
+        source: "RFC 8289",
+        example: "codel:target=20ms,interval=600ms",
+        random: false,
+        queue: |config, _, _| CoDel::new(config),
+        // Sections 4.4 and 4.3; the limit is Linux's.
+        parameters: {
+            /// How much it holds at most, the packet being sent included.
+            "limit" limit: QueueLimit = QueueLimit::Packets(1000), LIMIT;
+            /// Acceptable standing delay.
+            "target" target: Duration = Duration::from_millis(5), TIME;
+            /// For how long it may be exceeded: of the order of a round trip.
+            "interval" interval: Duration = Duration::from_millis(100), TIME;
+            /// Mark ECN-capable packets instead of dropping.
+            "ecn" ecn: bool = false, SWITCH;
+        }
+    }
+
+    /// A queue for each flow, served in turns by their bytes, with controlled delay in each.
+    ///
+    /// A packet's flow is a hash of its addresses, protocol and ports. When all queues together exceed the limit,
+    /// the longest one is dropped from.
+    "fq-codel" => FqCoDel(FqCoDelConfig) {
+        source: "RFC 8290",
+        example: "fq-codel:target=20ms,interval=600ms",
+        random: false,
+        queue: |config, _, seed| FqCoDel::new(config, seed),
+        // Section 5.2.
+        parameters: {
+            /// How much all queues hold together at most, the packet being sent included.
+            "limit" limit: QueueLimit = QueueLimit::Packets(10_240), LIMIT;
+            /// How many queues there are.
+            "flows" flows: u16 = 1024, QUEUES;
+            /// How much a queue sends in its turn.
+            "quantum" quantum: Bytes = Bytes::new(1514), LENGTH;
+            /// Acceptable standing delay.
+            "target" target: Duration = Duration::from_millis(5), TIME;
+            /// For how long it may be exceeded: of the order of a round trip.
+            "interval" interval: Duration = Duration::from_millis(100), TIME;
+            /// Mark ECN-capable packets instead of dropping.
+            "ecn" ecn: bool = true, SWITCH;
+        }
+    }
+
     /// The proportional integral controller enhanced.
-    Pie(PieConfig),
-    /// A token bucket that drops what exceeds its rate and burst.
-    Policer(PolicerConfig),
+    "pie" => Pie(PieConfig) {
+        source: "RFC 8033",
+        example: "pie:target=20ms",
+        random: true,
+        queue: |config, _, seed| Pie::new(config, seed),
+        // Sections 4 and 5; the limit is Linux's.
+        parameters: {
+            /// How much it holds at most, the packet being sent included.
+            "limit" limit: QueueLimit = QueueLimit::Packets(1000), LIMIT;
+            /// The delay that the controller aims at.
+            "target" target: Duration = Duration::from_millis(15), TIME;
+            /// From one update of the probability to the next.
+            "update" update: Duration = Duration::from_millis(15), UPDATE;
+            /// How long a burst after a time without congestion passes.
+            "burst" burst: Duration = Duration::from_millis(150), TIME_OR_ZERO;
+            /// Gain of the distance from the target, in seconds.
+            "alpha" alpha: f64 = 0.125, GAIN;
+            /// Gain of the change of the delay, in seconds.
+            "beta" beta: f64 = 1.25, GAIN;
+            /// Mark ECN-capable packets instead of dropping, up to a probability of 10 %.
+            "ecn" ecn: bool = false, SWITCH;
+        }
+    }
+
+    /// A token bucket that drops what exceeds a rate and a burst.
+    ///
+    /// Nothing waits for it, as for `police` of Linux's tc. What passes waits for the line, whose rate should be higher, in a drop-tail
+    /// queue.
+    "policer" => Policer(PolicerConfig) {
+        source: "RFC 2697 with one burst",
+        example: "policer:rate=8Mbit/s,burst=30KB",
+        random: false,
+        queue: |config, _, _| Policer::new(config),
+        parameters: {
+            /// How fast the bucket fills; packets count with their headers.
+            "rate" rate: Rate, RATE;
+            /// How much the bucket holds; it begins full, and a packet longer than this never passes.
+            "burst" burst: Bytes, LENGTH;
+            /// How much the queue behind it holds at most, the packet being sent included.
+            "limit" limit: QueueLimit = QueueLimit::Unlimited, LIMIT;
+        }
+    }
 }
 
 impl From<QueueLimit> for QueueKind {
@@ -47,17 +167,10 @@ impl From<QueueLimit> for QueueKind {
 }
 
 impl QueueKind {
-    /// An empty queue of this kind before a line of `rate`, drawing from `seed`.
-    pub fn queue<P: LinkPacket>(&self, rate: Option<Varying<Rate>>, seed: u64) -> Discipline<P> {
-        let active = match self {
-            QueueKind::DropTail(limit) => return Discipline::DropTail(DropTail::new(*limit)),
-            QueueKind::Red(config) => Active::Red(Red::new(*config, rate, seed)),
-            QueueKind::CoDel(config) => Active::CoDel(CoDel::new(*config)),
-            QueueKind::FqCoDel(config) => Active::FqCoDel(FqCoDel::new(*config, seed)),
-            QueueKind::Pie(config) => Active::Pie(Pie::new(*config, seed)),
-            QueueKind::Policer(config) => Active::Policer(Policer::new(*config)),
-        };
-        Discipline::Active(active)
+    /// Each discipline and its parameters, in words.
+    pub fn entries() -> Vec<DisciplineEntry> {
+        use strum::VariantArray;
+        QueueName::VARIANTS.iter().map(|name| name.entry()).collect()
     }
 }
 
@@ -73,63 +186,4 @@ pub enum Discipline<P> {
     Active(Active<P>),
 }
 
-/// A queue that drops or marks by more than its limit.
-#[derive(Debug)]
-pub enum Active<P> {
-    /// Random early detection.
-    Red(Red<P>),
-    /// Controlled delay.
-    CoDel(CoDel<P>),
-    /// A queue for each flow, served in turns, with controlled delay.
-    FqCoDel(FqCoDel<P>),
-    /// The proportional integral controller enhanced.
-    Pie(Pie<P>),
-    /// A token bucket that drops what exceeds its rate and burst.
-    Policer(Policer<P>),
-}
-
-/// A queue is the one that it holds.
-macro_rules! delegate {
-    ($queue:ident, $inline:meta, $($kind:ident)*) => {
-        impl<P: LinkPacket> Queue<P> for $queue<P> {
-            #[$inline]
-            fn enqueue(&mut self, now: Instant, packet: P) -> Result<(), P> {
-                match self { $($queue::$kind(queue) => queue.enqueue(now, packet)),* }
-            }
-
-            #[$inline]
-            fn head(&mut self, now: Instant) -> Option<&P> {
-                match self { $($queue::$kind(queue) => queue.head(now)),* }
-            }
-
-            #[$inline]
-            fn dequeue(&mut self, now: Instant) -> Option<P> {
-                match self { $($queue::$kind(queue) => queue.dequeue(now)),* }
-            }
-
-            fn drop_superseded(&mut self, newer: &P, from: usize) {
-                match self { $($queue::$kind(queue) => queue.drop_superseded(newer, from)),* }
-            }
-
-            fn bring_forward(&mut self, from: usize) {
-                match self { $($queue::$kind(queue) => queue.bring_forward(from)),* }
-            }
-
-            #[$inline]
-            fn held(&self) -> Count {
-                match self { $($queue::$kind(queue) => queue.held()),* }
-            }
-
-            fn dropped(&self) -> Count {
-                match self { $($queue::$kind(queue) => queue.dropped()),* }
-            }
-
-            fn marked(&self) -> Count {
-                match self { $($queue::$kind(queue) => queue.marked()),* }
-            }
-        }
-    };
-}
-
 delegate!(Discipline, inline, DropTail Active);
-delegate!(Active, inline(never), Red CoDel FqCoDel Pie Policer);

@@ -9,41 +9,9 @@
 //! CoDel leaves a queue of no more than one full-sized packet alone, each queue by itself; Linux takes all queues
 //! together for that. An urgent packet comes before all that waits in its own queue.
 
-use super::{CoDel, CoDelConfig, Count, LinkPacket, Queue, QueueLimit};
-use crate::time::{Duration, Instant};
-use crate::units::Bytes;
+use super::{CoDel, CoDelConfig, Count, FqCoDelConfig, LinkPacket, Queue, QueueLimit};
+use crate::time::Instant;
 use std::collections::VecDeque;
-
-/// The parameters of FQ-CoDel.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FqCoDelConfig {
-    /// How much all queues hold together at most, the packet being sent included.
-    pub limit: QueueLimit,
-    /// How many queues there are.
-    pub flows: u16,
-    /// How much a queue sends in its turn.
-    pub quantum: Bytes,
-    /// Time in a queue that is acceptable for long.
-    pub target: Duration,
-    /// For how long it may be exceeded: of the order of a round trip.
-    pub interval: Duration,
-    /// Whether packets that can be are marked instead of dropped.
-    pub ecn: bool,
-}
-
-impl Default for FqCoDelConfig {
-    /// RFC 8290's, section 5.2: 10240 packets, 1024 queues, 1514 bytes, 5 ms, 100 ms, with ECN.
-    fn default() -> FqCoDelConfig {
-        FqCoDelConfig {
-            limit: QueueLimit::Packets(10_240),
-            flows: 1024,
-            quantum: Bytes::new(1514),
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            ecn: true,
-        }
-    }
-}
 
 /// The most packets that one arrival pushes out.
 const BATCH: u64 = 64;

@@ -35,6 +35,7 @@ mod fq_codel;
 mod framing;
 mod gilbert_elliott;
 mod lengths;
+mod limit;
 mod loss;
 mod losses;
 mod medium;
@@ -50,27 +51,31 @@ mod tests;
 mod text;
 
 pub use bottleneck::{Bottleneck, Queue};
-pub use codel::{CoDel, CoDelConfig};
-pub use config::{LinkConfig, QueueLimit, QueueLimitError};
+pub use codel::CoDel;
+pub use config::LinkConfig;
 pub use counters::{Count, Counters};
 pub use delay::{Delay, Order};
-pub use discipline::{Discipline, QueueKind, QueueName};
+pub use discipline::{
+    CoDelConfig, Discipline, DisciplineEntry, DisciplineParameter, FqCoDelConfig, PieConfig,
+    PolicerConfig, QueueKind, QueueName, RedConfig,
+};
 pub use drop_tail::DropTail;
 pub use flow_hash::flow_hash;
-pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use fq_codel::FqCoDel;
 pub use framing::Framing;
 pub use gilbert_elliott::{BurstLoss, GilbertElliott, States};
 pub use lengths::Lengths;
+pub use limit::{Line, QueueLimit, QueueLimitError};
 pub use loss::{LossModel, RandomLoss, Transmission, loss_probability};
 pub use losses::{LossKind, Losses};
 pub use medium::{GatedLine, Medium};
 pub use occupancy::Occupancy;
 pub use outages::{Outages, OutagesError};
-pub use pie::{Pie, PieConfig};
-pub use policer::{Policer, PolicerConfig};
-pub use red::{Measure, Red, RedConfig};
+pub use pie::Pie;
+pub use policer::Policer;
+pub use red::{Measure, Red};
 pub use schedule::{After, Schedule, ScheduleError, Varying};
-pub use text::{Line, LinkTextError};
+pub use text::LinkTextError;
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;

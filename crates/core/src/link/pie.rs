@@ -10,45 +10,11 @@
 //! updates do depends on the events before them alone, so they are made up for at the next event.
 
 use super::loss::happens;
-use super::{Count, LinkPacket, Queue, QueueLimit, fifo};
+use super::{Count, LinkPacket, PieConfig, Queue, fifo};
 use crate::time::{Duration, Instant};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use std::collections::VecDeque;
-
-/// The parameters of PIE.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PieConfig {
-    /// How much the queue holds at most, the packet being sent included.
-    pub limit: QueueLimit,
-    /// The delay that the controller aims at.
-    pub target: Duration,
-    /// From one update of the probability to the next.
-    pub update: Duration,
-    /// How long a burst after a time without congestion passes.
-    pub burst: Duration,
-    /// How much of the distance from the target, in seconds, the probability moves by.
-    pub alpha: f64,
-    /// How much of the change of the delay, in seconds, the probability moves by.
-    pub beta: f64,
-    /// Whether packets that can be are marked instead of dropped while the probability is below 10 %.
-    pub ecn: bool,
-}
-
-impl Default for PieConfig {
-    /// RFC 8033's: 15 ms, 15 ms, 150 ms, 1/8 and 1 1/4; 1000 packets, as Linux has it.
-    fn default() -> PieConfig {
-        PieConfig {
-            limit: QueueLimit::Packets(1000),
-            target: Duration::from_millis(15),
-            update: Duration::from_millis(15),
-            burst: Duration::from_millis(150),
-            alpha: 0.125,
-            beta: 1.25,
-            ecn: false,
-        }
-    }
-}
 
 /// Up to two packets of this length wait without a drop (section 4.1), as Linux has it: an MTU.
 const MEAN_PACKET: u64 = 1500;

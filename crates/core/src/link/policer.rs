@@ -7,23 +7,12 @@
 //! delayed. A packet longer than the burst never passes.
 
 use super::drop_tail::DropTail;
-use super::{Count, LinkPacket, Queue, QueueLimit};
+use super::{Count, LinkPacket, PolicerConfig, Queue};
 use crate::time::Instant;
-use crate::units::{Bytes, Rate};
+use crate::units::Rate;
 
 /// A byte's worth of tokens: bit/s × ns, so that nothing is rounded.
 const BYTE: u128 = 8_000_000_000;
-
-/// The parameters of a policer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PolicerConfig {
-    /// How fast tokens come, in wire lengths.
-    pub rate: Rate,
-    /// How many tokens there are at most.
-    pub burst: Bytes,
-    /// How much the queue of the line behind it holds, the packet being sent included.
-    pub limit: QueueLimit,
-}
 
 /// A policer and the queue behind it.
 #[derive(Debug)]

@@ -18,9 +18,9 @@
 
 use super::loss::happens;
 use super::schedule::Timeline;
-use super::{Count, DropTail, LinkPacket, Queue, QueueLimit, Varying};
+use super::{Count, DropTail, LinkPacket, Queue, RedConfig, Varying};
 use crate::time::Instant;
-use crate::units::{Bytes, Probability, Rate};
+use crate::units::Rate;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
@@ -41,52 +41,6 @@ pub enum Measure {
     Packets,
     /// Bytes; thresholds are multiples of the mean packet.
     Bytes,
-}
-
-/// The parameters of RED.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RedConfig {
-    /// How much the queue holds at most, the packet being sent included.
-    pub limit: QueueLimit,
-    /// Below this average, in packets, nothing is dropped.
-    pub min_threshold: f64,
-    /// From this average on, in packets, everything is, unless gentle.
-    pub max_threshold: f64,
-    /// Weight of the newest sample in the average.
-    pub weight: f64,
-    /// Probability of a drop just below the upper threshold.
-    pub max_p: Probability,
-    /// Mean length of a packet, for idle times and for measuring in bytes.
-    pub mean_packet: Bytes,
-    /// Whether the probability grows on between the upper threshold and twice that.
-    pub gentle: bool,
-    /// Whether arrivals are let pass after each drop.
-    pub wait: bool,
-    /// In what the average is.
-    pub average: Measure,
-    /// In bytes, a packet's probability is proportional to its length.
-    pub drops: Measure,
-    /// Whether packets that can be are marked instead of dropped below the upper threshold.
-    pub ecn: bool,
-}
-
-impl Default for RedConfig {
-    /// ns-2's of 1997: 5, 15, 0.002, 0.1, 500 bytes, wait, not gentle, in packets.
-    fn default() -> RedConfig {
-        RedConfig {
-            limit: QueueLimit::Packets(50),
-            min_threshold: 5.0,
-            max_threshold: 15.0,
-            weight: 0.002,
-            max_p: Probability::new(0.1).unwrap_or_default(),
-            mean_packet: Bytes::new(500),
-            gentle: false,
-            wait: true,
-            average: Measure::Packets,
-            drops: Measure::Packets,
-            ecn: false,
-        }
-    }
 }
 
 impl RedConfig {

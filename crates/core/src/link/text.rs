@@ -3,7 +3,7 @@
 mod queue;
 mod write;
 
-pub use queue::Line;
+pub(super) use write::Exact;
 
 use super::gilbert_elliott::{GilbertElliott, States};
 use super::{LossKind, Outages, OutagesError, QueueLimitError};
@@ -23,7 +23,7 @@ pub enum LinkTextError {
         /// The name that was given.
         name: String,
         /// Texts that would have been understood.
-        expected: &'static str,
+        expected: String,
     },
     /// A parameter is not what it has to be.
     #[error(transparent)]
@@ -62,7 +62,8 @@ impl FromStr for LossKind {
                     name: name.to_owned(),
                     expected: "`1%`, `1e-4`, `gilbert-elliott:burst=5,loss=1%`, \
                                `gilbert-elliott:p=0.2%,r=20%` or \
-                               `gilbert-elliott:good=10s,bad=200ms`",
+                               `gilbert-elliott:good=10s,bad=200ms`"
+                        .to_owned(),
                 })
             }
             _ => Ok(LossKind::from(text.parse::<Probability>()?)),
@@ -116,7 +117,8 @@ impl FromStr for Outages {
             let (start, lasting) = text.split_once('+').ok_or_else(|| LinkTextError::Name {
                 what: "outage",
                 name: text.to_owned(),
-                expected: "`10s+500ms,60s+2s`, `periodic:first=10s,lasting=2s,every=60s` or `none`",
+                expected: "`10s+500ms,60s+2s`, `periodic:first=10s,lasting=2s,every=60s` or `none`"
+                    .to_owned(),
             })?;
             let start = Instant::ZERO + parse_duration(start)?;
             Ok(start..start + parse_duration(lasting)?)

@@ -70,7 +70,11 @@ fn queues() -> impl Strategy<Value = QueueKind> {
             ecn,
         },
     );
+    // Each discipline as its entry has it, so that a new one is held to the same.
+    let examples = (limits(), prop::sample::select(QueueKind::entries()))
+        .prop_map(|(limit, entry)| QueueKind::of_text(entry.example, None, Some(limit)).unwrap());
     prop_oneof![
+        examples,
         fq_codel.prop_map(QueueKind::FqCoDel),
         pie.prop_map(QueueKind::Pie),
         policer.prop_map(QueueKind::Policer),
@@ -219,15 +223,7 @@ fn run(config: &LinkConfig, steps: &[Step]) -> (Vec<(Instant, u64)>, Counters) {
             counters.offered,
             counters.dropped + counters.lost + counters.delivered + link.inside()
         );
-        let limit = match config.queue {
-            QueueKind::DropTail(limit) => limit,
-            QueueKind::Red(red) => red.limit,
-            QueueKind::CoDel(codel) => codel.limit,
-            QueueKind::FqCoDel(fq_codel) => fq_codel.limit,
-            QueueKind::Pie(pie) => pie.limit,
-            QueueKind::Policer(policer) => policer.limit,
-        };
-        match limit {
+        match config.queue.limit() {
             QueueLimit::Packets(limit) => assert!(link.queued().packets <= limit),
             QueueLimit::Bytes(limit) => assert!(link.queued().bytes <= limit.count()),
             QueueLimit::Unlimited => {}

@@ -51,6 +51,39 @@ fn queues_are_read() {
 }
 
 #[test]
+fn each_discipline_has_what_its_entry_says() {
+    for entry in QueueKind::entries() {
+        let name = entry.name;
+        let example = queue(entry.example);
+        assert_eq!(example.name(), name);
+        assert_eq!(queue(&example.to_string()), example);
+        // The usual values, said or not, are the same queue.
+        let needed = entry.parameters.iter().filter(|parameter| parameter.usual.is_none());
+        let needed: Vec<&str> = needed.map(|parameter| parameter.name).collect();
+        let given = entry
+            .example
+            .split([':', ','])
+            .filter(|pair| pair.split_once('=').is_some_and(|(key, _)| needed.contains(&key)));
+        let given: Vec<&str> = given.collect();
+        let usual = queue(&format!("{name}:{}", given.join(",")));
+        for parameter in &entry.parameters {
+            assert!(!parameter.takes.is_empty() && parameter.about.ends_with('.'), "{name}");
+            // Some depend on another one's, and say so in words.
+            let Some(value) = parameter.usual.as_ref().filter(|usual| !usual.contains(' ')) else {
+                continue;
+            };
+            let said = format!("{name}:{},{}={value}", given.join(","), parameter.name);
+            assert_eq!(queue(&said), usual, "{said}");
+        }
+    }
+    assert_eq!(
+        queue("red:min-threshold=20"),
+        queue("red:min-threshold=20,max-threshold=60"),
+        "three times the minimum"
+    );
+}
+
+#[test]
 fn limits_are_read_in_products_of_the_line() {
     let line =
         Line { rate: Some(Rate::from_bits_per_sec(8_000_000)), delay: Duration::from_millis(250) };
@@ -96,7 +129,7 @@ fn what_is_wrong_is_named_with_what_was_expected() {
     let loss = |text: &str| text.parse::<LossKind>().unwrap_err().to_string();
     let outages = |text: &str| text.parse::<Outages>().unwrap_err().to_string();
     for (message, parts) in [
-        (queue("blue"), ["`blue`", "codel:target=5ms"]),
+        (queue("blue"), ["`blue`", "codel:target=20ms"]),
         (queue("1.5packets"), ["1.5packets", "345packets"]),
         (queue("drop-tail:limit=many"), ["`many`", "64KiB"]),
         (queue("0packets"), ["`0packets`", "500KB"]),
@@ -104,6 +137,8 @@ fn what_is_wrong_is_named_with_what_was_expected() {
         (queue("red:size=5"), ["`size`", "max-p"]),
         (queue("red:min-threshold=5,min-threshold=6"), ["`min-threshold`", "twice"]),
         (queue("red:min-threshold=5,max-threshold=5"), ["`5`", "above `min-threshold`"]),
+        (queue("red:min-threshold=7,max-threshold=6"), ["`6`", "`min-threshold`, 7"]),
+        (queue("red:average=words"), ["`words`", "one of `packets`, `bytes`"]),
         (queue("red:weight=2"), ["`2`", "0 to 1"]),
         (queue("red:max-p=2"), ["`2`", "a probability"]),
         (queue("red:gentle=yes"), ["`yes`", "`on` or `off`"]),

@@ -1,16 +1,12 @@
 //! How a link's elements are written: what is written is read as the same.
 
 use super::super::gilbert_elliott::{GilbertElliott, States};
-use super::super::{
-    CoDelConfig, FqCoDelConfig, LossKind, Measure, Outages, PieConfig, PolicerConfig, QueueKind,
-    QueueName, RedConfig, Varying,
-};
-use crate::text::Choice;
+use super::super::{LossKind, Outages, Varying};
 use crate::time::{Duration, Instant};
 use std::fmt;
 
 /// A time, in the largest unit that says it exactly.
-struct Exact(Duration);
+pub(in crate::link) struct Exact(pub(in crate::link) Duration);
 
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,51 +15,6 @@ impl fmt::Display for Exact {
         match units.into_iter().find(|(unit, _)| nanos.is_multiple_of(*unit)) {
             Some((unit, name)) => write!(f, "{}{name}", nanos / unit),
             None => write!(f, "{nanos}ns"),
-        }
-    }
-}
-
-fn on(switch: bool) -> &'static str {
-    if switch { "on" } else { "off" }
-}
-
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for QueueKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", QueueName::from(self))?;
-        match self {
-            QueueKind::DropTail(limit) => write!(f, "limit={limit}"),
-            QueueKind::Red(red) => {
-                let RedConfig { limit, min_threshold: min, max_threshold: max, weight, .. } = red;
-                write!(f, "limit={limit},min-threshold={min},max-threshold={max},weight={weight}")?;
-                write!(f, ",max-p={},mean-packet={}B", red.max_p, red.mean_packet.count())?;
-                write!(f, ",gentle={},wait={}", on(red.gentle), on(red.wait))?;
-                write!(f, ",average={},drops={},ecn={}", red.average, red.drops, on(red.ecn))
-            }
-            QueueKind::CoDel(CoDelConfig { limit, target, interval, ecn }) => {
-                let (target, interval) = (Exact(*target), Exact(*interval));
-                let ecn = on(*ecn);
-                write!(f, "limit={limit},target={target},interval={interval},ecn={ecn}")
-            }
-            QueueKind::FqCoDel(config) => {
-                let FqCoDelConfig { limit, flows, quantum, .. } = config;
-                let (target, interval) = (Exact(config.target), Exact(config.interval));
-                write!(f, "limit={limit},flows={flows},quantum={}B", quantum.count())?;
-                write!(f, ",target={target},interval={interval},ecn={}", on(config.ecn))
-            }
-            QueueKind::Pie(PieConfig { limit, target, update, burst, alpha, beta, ecn }) => {
-                let [target, update, burst] = [target, update, burst].map(|span| Exact(*span));
-                write!(f, "limit={limit},target={target},update={update},burst={burst}")?;
-                write!(f, ",alpha={alpha},beta={beta},ecn={}", on(*ecn))
-            }
-            QueueKind::Policer(PolicerConfig { rate, burst, limit }) => {
-                write!(f, "rate={rate},burst={}B,limit={limit}", burst.count())
-            }
         }
     }
 }
