@@ -9,6 +9,7 @@ mod record;
 mod report;
 mod self_test;
 
+use bentpipe_core::link::QueueKind;
 use bentpipe_emulator::duplex_link::DuplexLinkConfig;
 use bentpipe_emulator::emulator::{Emulator, Exit};
 use bentpipe_emulator::link_control;
@@ -186,11 +187,7 @@ struct Options {
     /// What the link layer adds to each packet on the line: 38B with Ethernet
     #[arg(long, value_name = "BYTES")]
     overhead: Option<String>,
-    /// Queue before the bottleneck: 500KB, 64KiB, 345packets, 0.5bdp (of rate × 2 × delay, and at least 15KB);
-    /// red:limit=50packets,min-threshold=5,max-threshold=15; codel:target=5ms,interval=100ms;
-    /// fq-codel:target=5ms,interval=100ms; pie:target=15ms; policer:rate=8Mbit/s,burst=30KB. A limit alone is that of a
-    /// drop-tail queue. Without it, 1bdp, and 1.5MB at least if the delay is 5ms or less
-    #[arg(long)]
+    #[arg(long, help = queue_help())]
     queue: Option<String>,
     /// Probability that a packet is lost: 0.01, 1%, 1e-4. Or loss in bursts, after Gilbert and
     /// Elliott: gilbert-elliott:burst=5,loss=1%, gilbert-elliott:good=10s,bad=200ms
@@ -279,6 +276,16 @@ fn told(leftovers: &[String]) {
     for left in leftovers {
         tracing::warn!("removed what a killed link had left: {left}");
     }
+}
+
+/// The help of `--queue`, with an example of each discipline.
+fn queue_help() -> String {
+    let examples = QueueKind::entries().into_iter().map(|entry| entry.example);
+    format!(
+        "Queue before the bottleneck: 500KB, 64KiB, 345packets, 0.5bdp (of rate × 2 × delay, and at least 15KB); {}. A \
+         limit alone is that of a drop-tail queue. Without it, 1bdp, and 1.5MB at least if the delay is 5ms or less",
+        examples.collect::<Vec<_>>().join("; ")
+    )
 }
 
 impl Arguments {
