@@ -123,9 +123,9 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
         ("mss = \"low\"", ["`low`", "65495"]),
         ("tcp = \"solaris\"", ["`solaris`", "gateway-satellite"]),
         ("tcp = \"mss=1000\"", ["`mss`", "rto.min"]),
-        ("control = \"bbr\"", ["`control`", "now `congestion`"]),
-        ("initial_window = 4", ["`initial_window`", "now `iw`"]),
-        ("min_rto = \"1s\"", ["`min_rto`", "now `rto.min`"]),
+        ("control = \"bbr\"", ["`control`", "congestion"]),
+        ("initial_window = 4", ["`initial_window`", "iw"]),
+        ("min_rto = \"1s\"", ["`min_rto`", "rto.min"]),
         ("rto = { mix = \"1s\" }", ["`rto.mix`", "`rto.min`"]),
     ] {
         for side in ["satellite", "lan"] {
