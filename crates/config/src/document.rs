@@ -105,6 +105,34 @@ impl Table {
     }
 }
 
+impl Value {
+    /// Its text in TOML, on one line.
+    pub(crate) fn inline(&self) -> String {
+        match self {
+            Value::Text(text) => quoted(text),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => format!("{number:?}"),
+            Value::Switch(on) => on.to_string(),
+            Value::List(list) => {
+                format!("[{}]", list.iter().map(Node::inline).collect::<Vec<_>>().join(", "))
+            }
+            Value::Table(table) => {
+                let pairs = table.entries.iter();
+                let pairs = pairs.map(|e| format!("{} = {}", bare(&e.key), e.node.inline()));
+                format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// The same, a text without quotes.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            _ => self.inline(),
+        }
+    }
+}
+
 impl Node {
     /// Whether it stands at `at`, or an item of it if it is a list.
     fn is_or_has(&self, at: usize) -> bool {
@@ -138,20 +166,7 @@ impl Node {
 
     /// Its text in TOML, on one line.
     pub(crate) fn inline(&self) -> String {
-        match &self.value {
-            Value::Text(text) => quoted(text),
-            Value::Integer(number) => number.to_string(),
-            Value::Float(number) => format!("{number:?}"),
-            Value::Switch(on) => on.to_string(),
-            Value::List(list) => {
-                format!("[{}]", list.iter().map(Node::inline).collect::<Vec<_>>().join(", "))
-            }
-            Value::Table(table) => {
-                let pairs = table.entries.iter();
-                let pairs = pairs.map(|e| format!("{} = {}", bare(&e.key), e.node.inline()));
-                format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
-            }
-        }
+        self.value.inline()
     }
 
     /// The same, as if it and all in it stood at `at`.
@@ -171,10 +186,7 @@ impl Node {
 
     /// Its text in TOML on one line, a text without quotes: for labels.
     pub fn label(&self) -> String {
-        match &self.value {
-            Value::Text(text) => text.clone(),
-            _ => self.inline(),
-        }
+        self.value.label()
     }
 }
 

@@ -14,30 +14,68 @@ use std::ops::RangeInclusive;
 use strum::VariantNames;
 
 /// A key of a table, with its documentation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Field {
     /// The key.
     pub key: &'static str,
-    /// Which values it takes, but for `choices`.
-    takes: &'static str,
-    /// The names of which it takes one, or several: those of the type that it is read as.
-    pub choices: &'static [&'static str],
-    /// What holds without it; empty if it must be given or simply is absent.
-    pub default: &'static str,
+    values: Values,
     /// What it says.
     pub about: &'static str,
+}
+
+/// Which values a key takes, and what holds without it.
+#[derive(Debug, Clone, Copy)]
+enum Values {
+    Written {
+        takes: &'static str,
+        choices: &'static [&'static str],
+        default: &'static str,
+    },
+    /// As the key's own entry has them.
+    Declared(fn() -> Declared),
+}
+
+/// The values of a key that is declared with its form and its default.
+#[derive(Debug, Clone)]
+pub struct Declared {
+    /// Which values it takes, but for `choices`.
+    pub takes: String,
+    /// The names of which it takes one.
+    pub choices: &'static [&'static str],
+    /// What holds without it.
+    pub default: String,
 }
 
 impl Field {
     /// Which values it takes.
     pub fn takes(&self) -> String {
-        let choices: Vec<String> = self.choices.iter().map(|name| format!("`{name}`")).collect();
-        format!("{}{}", self.takes, choices.join(", "))
+        let Declared { takes, choices, .. } = self.values();
+        let choices: Vec<String> = choices.iter().map(|name| format!("`{name}`")).collect();
+        format!("{takes}{}", choices.join(", "))
+    }
+
+    /// The names of which it takes one, or several: those of the type that it is read as.
+    pub fn choices(&self) -> &'static [&'static str] {
+        self.values().choices
+    }
+
+    /// What holds without it; empty if it must be given or simply is absent.
+    pub fn default(&self) -> String {
+        self.values().default
+    }
+
+    fn values(&self) -> Declared {
+        match self.values {
+            Values::Written { takes, choices, default } => {
+                Declared { takes: takes.to_owned(), choices, default: default.to_owned() }
+            }
+            Values::Declared(values) => values(),
+        }
     }
 }
 
 /// A kind of table, with its documentation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Section {
     /// Its path, such as `link.NAME`, and its kind if there are several.
     pub path: &'static str,
@@ -56,7 +94,7 @@ pub const fn field(
     default: &'static str,
     about: &'static str,
 ) -> Field {
-    Field { key, takes, choices: &[], default, about }
+    Field { key, values: Values::Written { takes, choices: &[], default }, about }
 }
 
 /// Declares a key that takes one of the values of `T` by name.
@@ -65,12 +103,22 @@ pub const fn one_of<T: VariantNames>(
     default: &'static str,
     about: &'static str,
 ) -> Field {
-    Field { key, takes: "", choices: T::VARIANTS, default, about }
+    Field { key, values: Values::Written { takes: "", choices: T::VARIANTS, default }, about }
 }
 
 /// Declares a key that takes a list of values of `T` by name.
 pub const fn some_of<T: VariantNames>(key: &'static str, about: &'static str) -> Field {
-    Field { key, takes: "a list of ", choices: T::VARIANTS, default: "`[]`", about }
+    let values = Values::Written { takes: "a list of ", choices: T::VARIANTS, default: "`[]`" };
+    Field { key, values, about }
+}
+
+/// Declares a key whose values its own entry describes.
+pub(crate) const fn declared(
+    key: &'static str,
+    values: fn() -> Declared,
+    about: &'static str,
+) -> Field {
+    Field { key, values: Values::Declared(values), about }
 }
 
 /// What was read, or what is wrong and where.
@@ -352,7 +400,7 @@ impl<'a> Reader<'a> {
             self.sections
                 .iter()
                 .flat_map(|section| section.fields)
-                .any(|field| field.key == key && field.default == format!("`{}`", usual.name())),
+                .any(|field| field.key == key && field.default() == format!("`{}`", usual.name())),
             "`{key}` is declared with another default than `{}`",
             usual.name()
         );

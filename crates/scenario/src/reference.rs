@@ -76,7 +76,7 @@ pub fn markdown() -> String {
             let _ = writeln!(text, "| key | takes | default | says |\n| --- | --- | --- | --- |");
             for field in section.fields {
                 let (takes, about) = (cell(&field.takes()), cell(field.about));
-                let default = cell(field.default);
+                let default = cell(&field.default());
                 let _ = writeln!(text, "| `{}` | {takes} | {default} | {about} |", field.key);
             }
             text.push('\n');

@@ -109,8 +109,9 @@ fn the_declared_defaults_of_queues_hold() {
         let Some(kind) = section.path.strip_prefix("queue, ") else { continue };
         let needed = if kind == "policer" { ", rate = \"8Mbit/s\", burst = \"30KB\"" } else { "" };
         let usual = queue(&format!("kind = \"{kind}\"{needed}"));
-        for field in section.fields.iter().filter(|field| !field.default.contains(' ')) {
-            let default = field.default.trim_matches('`');
+        for field in section.fields.iter().filter(|field| !field.default().contains(' ')) {
+            let default = field.default();
+            let default = default.trim_matches('`');
             if default.is_empty() || field.key == "kind" {
                 continue;
             }

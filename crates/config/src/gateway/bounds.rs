@@ -1,7 +1,7 @@
 //! What keys take between a minimum and a maximum that make sense, and how both are said.
 
 use crate::document::Node;
-use crate::reader::{Context, FromNode, Reader, Result};
+use crate::reader::{Context, FromNode, Result};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Rate};
 use std::fmt;
@@ -50,19 +50,8 @@ impl FromNode for Size {
     }
 }
 
-/// The value of `key`, if there is one, which must lie in `range`.
-pub(super) fn bounded<T: FromNode + PartialOrd + fmt::Display>(
-    reader: &Reader<'_>,
-    key: &str,
-    range: &RangeInclusive<T>,
-) -> Result<Option<T>> {
-    let Some(value) = reader.maybe::<T>(key)? else { return Ok(None) };
-    within(key, &value, range).map_err(|why| reader.bad(key, why))?;
-    Ok(Some(value))
-}
-
 /// Says what would do, unless `value` does.
-pub(super) fn within<T: PartialOrd + fmt::Display>(
+pub(super) fn check_range<T: PartialOrd + fmt::Display>(
     key: &str,
     value: &T,
     range: &RangeInclusive<T>,

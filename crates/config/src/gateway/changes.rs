@@ -1,43 +1,50 @@
 //! Two `gateway.toml`s compared: what of the one a gateway that runs by the other can take.
 
-use super::{GatewayFile, Interface};
+use super::key::{changed, refused};
+use super::{GatewayFile, Interface, deployment, leg, limits, policy, splitting};
 
 impl GatewayFile {
     /// The keys in which `new` differs, and which cannot change while a gateway runs: its devices and rules are made
     /// for the interfaces, hosts and other gateways have been promised what `splitting` says.
-    pub fn fixed_keys_changed(&self, new: &GatewayFile) -> Vec<&'static str> {
-        let (ours, theirs) = (&self.config, &new.config);
-        let keys = [
+    pub fn fixed_keys_changed(&self, new: &GatewayFile) -> Vec<String> {
+        let interfaces = [
             ("interfaces.lan", names(&self.lan) != names(&new.lan)),
             ("interfaces.satellite", names(&self.satellite) != names(&new.satellite)),
-            ("splitting.handshake", ours.handshake != theirs.handshake),
-            ("splitting.fin", ours.fin != theirs.fin),
-            ("splitting.fin-hold", ours.fin_hold != theirs.fin_hold),
-            ("splitting.announce", ours.announce != theirs.announce),
-            ("splitting.adopt-after", ours.adopt_after != theirs.adopt_after),
-            ("splitting.soft-state", ours.soft_state != theirs.soft_state),
-            ("policy.reject-quic", self.reject_quic != new.reject_quic),
-            ("metrics.listen", self.metrics != new.metrics),
         ];
-        keys.into_iter().filter_map(|(key, changed)| changed.then_some(key)).collect()
+        let interfaces = interfaces.into_iter().filter(|(_, changed)| *changed);
+        let (ours, theirs) = (&self.config, &new.config);
+        interfaces
+            .map(|(key, _)| key.to_owned())
+            .chain(refused("satellite", leg::SATELLITE_KEYS, ours, theirs))
+            .chain(refused("satellite", leg::KEYS, &ours.satellite, &theirs.satellite))
+            .chain(refused("lan", leg::KEYS, &ours.lan, &theirs.lan))
+            .chain(refused("splitting", splitting::KEYS, ours, theirs))
+            .chain(refused("limits", limits::KEYS, ours, theirs))
+            .chain(refused("limits", limits::DEPLOYED_KEYS, self, new))
+            .chain(refused("policy", policy::KEYS, ours, theirs))
+            .chain(refused("policy", policy::DEPLOYED_KEYS, self, new))
+            .chain(refused("metrics", deployment::METRICS_KEYS, self, new))
+            .chain(refused("log", deployment::LOG_KEYS, self, new))
+            .collect()
     }
 
     /// The tables of which `new` says something else that a gateway that runs can take.
     pub fn tables_changed(&self, new: &GatewayFile) -> Vec<&'static str> {
         let (ours, theirs) = (&self.config, &new.config);
-        let limits = |file: &GatewayFile| {
-            let config = &file.config;
-            let flows = (config.max_flows, config.max_half_open, config.max_flows_per_client);
-            let bytes = (config.memory, config.max_stream, config.guaranteed);
-            (bytes, flows, config.reset_drain, file.drain)
-        };
-        let satellite = (ours.satellite, ours.add_options);
+        let satellite = changed(leg::SATELLITE_KEYS, ours, theirs)
+            || changed(leg::KEYS, &ours.satellite, &theirs.satellite);
+        let limits =
+            changed(limits::KEYS, ours, theirs) || changed(limits::DEPLOYED_KEYS, self, new);
+        let policy =
+            changed(policy::KEYS, ours, theirs) || changed(policy::DEPLOYED_KEYS, self, new);
         let tables = [
-            ("satellite", satellite != (theirs.satellite, theirs.add_options)),
-            ("lan", ours.lan != theirs.lan),
-            ("limits", limits(self) != limits(new)),
-            ("policy", ours.policy != theirs.policy),
-            ("log", self.log_every != new.log_every),
+            ("satellite", satellite),
+            ("lan", changed(leg::KEYS, &ours.lan, &theirs.lan)),
+            ("splitting", changed(splitting::KEYS, ours, theirs)),
+            ("limits", limits),
+            ("policy", policy),
+            ("metrics", changed(deployment::METRICS_KEYS, self, new)),
+            ("log", changed(deployment::LOG_KEYS, self, new)),
         ];
         tables.into_iter().filter_map(|(table, changed)| changed.then_some(table)).collect()
     }

@@ -1,7 +1,10 @@
 //! `gateway.toml`: what a gateway on a host is told.
 
-use super::bounds::{Span, bounded};
-use super::{DRAIN, LIMITS, POLICY, REJECT_QUIC, Runs, TABLES, limits};
+use super::bounds::Span;
+use super::forms::{Form, Optional};
+use super::key::{self, Configured, Help, Key, Reload, fields, key};
+use super::quantity::within;
+use super::{DRAIN, LIMITS, POLICY, REJECT_QUIC, Runs, TABLES, limits, policy};
 use crate::document::{self, Node, Value};
 use crate::error::{DocumentError, Place};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
@@ -9,7 +12,6 @@ use bentpipe_core::time::Duration;
 use bentpipe_gateway::Config;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::ops::RangeInclusive;
 
 /// The kernel's longest name (`IFNAMSIZ`, which counts a zero behind it).
 const MAX_NAME: usize = 15;
@@ -24,10 +26,6 @@ const NOT_OF_HOSTS: [(&str, &str); 3] = [
     ("bp-sat", "the gateway's own device"),
     ("lo", "the loopback: nothing is forwarded through it"),
 ];
-
-/// Lines of totals that keep a log readable, and come at all.
-const LOG_INTERVALS: RangeInclusive<Span> =
-    Span(Duration::from_secs(1))..=Span(Duration::from_secs(24 * 3600));
 
 pub(super) const FILE: Section = Section {
     path: "gateway.toml",
@@ -53,16 +51,33 @@ pub(super) const INTERFACES: Section = Section {
 pub(super) const METRICS: Section = Section {
     path: "gateway.toml, metrics",
     about: "Where metrics are to be had.",
-    fields: &[field("listen", "a loopback address and a port", "", "such as `127.0.0.1:9464`")],
+    fields: &fields(METRICS_KEYS),
     example: "",
 };
 
 pub(super) const LOG: Section = Section {
     path: "gateway.toml, log",
     about: "What is told while it runs.",
-    fields: &[field("every", "a time, 1s to 24h", "", "how often the log gets a line of totals")],
+    fields: &fields(LOG_KEYS),
     example: "",
 };
+
+pub(super) const METRICS_KEYS: &[Key<GatewayFile>; 1] = &[key!(GatewayFile: "listen" => metrics,
+    Listen,
+    "such as `127.0.0.1:9464`",
+    reload: Reload::Refused,
+    help: Help { value: "\"127.0.0.1:9464\"", remark: "a loopback address" },
+)];
+
+pub(super) const LOG_KEYS: &[Key<GatewayFile>; 1] = &[key!(GatewayFile: "every" => log_every,
+    // Lines of totals that keep a log readable, and come at all.
+    Optional {
+        form: within(Span(Duration::from_secs(1))..=Span(Duration::from_secs(24 * 3600))),
+        absent: "",
+    },
+    "how often the log gets a line of totals",
+    help: Help { value: "\"10min\"", remark: "a line of totals" },
+)];
 
 /// An interface, and where it is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +107,31 @@ pub struct GatewayFile {
     pub log_every: Option<Duration>,
 }
 
+/// How long a GEO link takes to deliver a full stream of 4 MiB at 8 Mbit/s six times over; systemd waits three
+/// times as long.
+const USUAL_DRAIN: Duration = Duration::from_secs(30);
+
+/// A file that says nothing.
+impl Default for GatewayFile {
+    fn default() -> GatewayFile {
+        GatewayFile {
+            lan: Vec::new(),
+            satellite: Vec::new(),
+            config: Config::default(),
+            drain: USUAL_DRAIN,
+            reject_quic: false,
+            metrics: None,
+            log_every: None,
+        }
+    }
+}
+
+impl Configured for GatewayFile {
+    fn usual() -> GatewayFile {
+        GatewayFile::default()
+    }
+}
+
 impl GatewayFile {
     /// Reads `text`, which stands in `file` (for messages), for a host with so many bytes of memory.
     ///
@@ -100,30 +140,27 @@ impl GatewayFile {
     pub fn parse(file: &str, text: &str, memory: u64) -> std::result::Result<Self, DocumentError> {
         with_context(file, text, |context, document| {
             let top = Reader::of_table(context, document, 0, "the file", &[&FILE, &TABLES])?;
-            let mut config = Config::default();
+            let runs = Runs::Deployed { memory };
             let (lan, satellite) = interfaces(&top)?;
-            super::read(&top, &mut config, Runs::Deployed { memory })?;
+            let mut file = GatewayFile { lan, satellite, ..GatewayFile::default() };
+            super::read(&top, &mut file.config, runs)?;
             let table = |key: &str, sections: &[&'static Section]| {
                 let node = top.node(key);
                 node.map(|node| Reader::open(context, node, &format!("[{key}]"), sections))
                     .transpose()
             };
-            let policy = table("policy", &[&POLICY, &REJECT_QUIC])?;
-            let reject_quic = policy.map(|policy| policy.or("reject-quic", false)).transpose()?;
-            let metrics = table("metrics", &[&METRICS])?;
-            let log = table("log", &[&LOG])?;
-            let every =
-                log.map(|log| bounded(&log, "every", &LOG_INTERVALS)).transpose()?.flatten();
-            let limits = table("limits", &[&LIMITS, &DRAIN])?;
-            Ok(GatewayFile {
-                lan,
-                satellite,
-                config,
-                drain: limits::drain(limits.as_ref())?,
-                reject_quic: reject_quic.unwrap_or(false),
-                metrics: metrics.map(|metrics| listen(&metrics)).transpose()?.flatten(),
-                log_every: every.map(|Span(time)| time),
-            })
+            let tables = [
+                ("policy", &[&POLICY, &REJECT_QUIC] as &[_], policy::DEPLOYED_KEYS as &[_]),
+                ("metrics", &[&METRICS], METRICS_KEYS),
+                ("log", &[&LOG], LOG_KEYS),
+                ("limits", &[&LIMITS, &DRAIN], limits::DEPLOYED_KEYS),
+            ];
+            for (name, sections, keys) in tables {
+                if let Some(table) = table(name, sections)? {
+                    key::read(keys, &table, &mut file, runs)?;
+                }
+            }
+            Ok(file)
         })
     }
 
@@ -203,19 +240,39 @@ fn interface(
 }
 
 /// An address that only this host reaches, with a port that can be known.
-fn listen(reader: &Reader<'_>) -> Result<Option<SocketAddr>> {
-    let Some(text) = reader.maybe::<String>("listen")? else { return Ok(None) };
-    let wrong = |why: String| reader.bad("listen", why);
-    let address: SocketAddr = text.parse().map_err(|_| {
-        let expected = "expected something like `127.0.0.1:9464`";
-        wrong(format!("listen: `{text}` is no address with a port ({expected})"))
-    })?;
-    if !address.ip().is_loopback() {
-        let why = "is not a loopback address (take 127.0.0.1 or [::1])";
-        return Err(wrong(format!("listen: {address} {why}")));
+struct Listen;
+
+impl Form<GatewayFile> for Listen {
+    type Value = Option<SocketAddr>;
+
+    fn takes(&self) -> String {
+        "a loopback address and a port".to_owned()
     }
-    if address.port() == 0 {
-        return Err(wrong("listen: port 0 would be another one each time".to_owned()));
+
+    fn read(
+        &self,
+        reader: &Reader<'_>,
+        key: &str,
+        _: &GatewayFile,
+        _: Runs,
+    ) -> Result<Option<Self::Value>> {
+        let Some(text) = reader.maybe::<String>(key)? else { return Ok(None) };
+        let wrong = |why: String| reader.bad(key, why);
+        let address: SocketAddr = text.parse().map_err(|_| {
+            let expected = "expected something like `127.0.0.1:9464`";
+            wrong(format!("listen: `{text}` is no address with a port ({expected})"))
+        })?;
+        if !address.ip().is_loopback() {
+            let why = "is not a loopback address (take 127.0.0.1 or [::1])";
+            return Err(wrong(format!("listen: {address} {why}")));
+        }
+        if address.port() == 0 {
+            return Err(wrong("listen: port 0 would be another one each time".to_owned()));
+        }
+        Ok(Some(Some(address)))
     }
-    Ok(Some(address))
+
+    fn write(&self, value: &Self::Value) -> Option<Value> {
+        value.map(|address| Value::Text(address.to_string()))
+    }
 }

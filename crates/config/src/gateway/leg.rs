@@ -1,80 +1,110 @@
 //! `[satellite]` and `[lan]`: how the two sides' TCP behaves.
 
 use super::Runs;
-use super::bounds::{RATES, ROUND_TRIPS, Size, Span, bounded, within};
+use super::bounds::{RATES, ROUND_TRIPS, Size, Span, check_range};
+#[cfg(test)]
+use super::forms::Edges;
+use super::forms::{Conditional, Form, InScenarios, Optional, named};
+use super::key::{self, Help, Key, fields, key};
+use super::quantity::within;
 use crate::document::{Entry, Node, Table, Value};
 use crate::error::DocumentError;
-use crate::reader::{Context, Field, FromNode, Reader, Result, Section, field, one_of};
+use crate::reader::{Context, Field, Reader, Result, Section, field};
 use crate::tcp::TcpLayer;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::pacing::Pacing;
-use bentpipe_core::tcp::presets::KEYS;
+use bentpipe_core::tcp::presets;
 use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_gateway::{AddOptions, Discard, FirstWindow, LegConfig, Losses, MssLimit};
+use bentpipe_gateway::{Config, FirstWindow, LegConfig, MssLimit};
 use std::ops::RangeInclusive;
 
 pub(super) const SATELLITE: Section = Section {
     path: "gateway.NAME.satellite",
     about: "Of the satellite side alone.",
-    fields: &[one_of::<AddOptions>(
-        "add-options",
-        "`known-peer`",
-        "whether TCP options that hosts lack are added on the satellite leg",
-    )],
+    fields: &fields(SATELLITE_KEYS),
     example: "",
 };
 
 pub(super) const LEG: Section = Section {
     path: "gateway.NAME.satellite, gateway.NAME.lan",
     about: "TCP of a gateway towards one side.",
-    fields: &[
-        field(
-            "rate",
-            "a rate",
-            "unknown",
-            "of the link behind it: paces every flow, and sizes the initial window together with `round-trip`",
-        ),
-        field(
-            "return-rate",
-            "a rate",
-            "unknown",
-            "of what comes from that link, if it is another one: sizes what streams from there may hold, and what their senders may begin with; where acknowledgments to a gateway would take more than a tenth of `rate`, they are thinned (`ack=thinned:8:200ms`) unless `ack` is given",
-        ),
-        field("round-trip", "a time", "unknown", "of that link"),
-        field(
+    fields: &fields(KEYS),
+    example: "satellite = { rate = \"8Mbit/s\", round-trip = \"500ms\", recovery = \"fack\", iw = 4, rto.min = \"2s\" }",
+};
+
+pub(super) const SATELLITE_KEYS: &[Key<Config>; 1] = &[key!(Config: "add-options" => add_options,
+    named(),
+    "whether TCP options that hosts lack are added on the satellite leg",
+)];
+
+/// In the order in which they are read: a congestion control decides on `losses` unless they are given.
+pub(super) const KEYS: &[Key<LegConfig>; 8] = &[
+    key!(LegConfig: "rate" => rate,
+        Optional { form: within(RATES), absent: "unknown" },
+        "of the link behind it: paces every flow, and sizes the initial window together with `round-trip`",
+        help: Help {
+            value: "\"8Mbit/s\"",
+            remark: "paces what goes out, and sizes the initial window",
+        },
+    ),
+    key!(LegConfig: "return-rate" => return_rate,
+        Optional { form: within(RATES), absent: "unknown" },
+        "of what comes from that link, if it is another one: sizes what streams from there may hold, and what their senders may begin with; where acknowledgments to a gateway would take more than a tenth of `rate`, they are thinned (`ack=thinned:8:200ms`) unless `ack` is given",
+        help: Help {
+            value: "\"8Mbit/s\"",
+            remark: "of what comes: with `rate`, decides on thinning acknowledgments",
+        },
+    ),
+    key!(LegConfig: "round-trip" => round_trip,
+        Optional { form: within(ROUND_TRIPS), absent: "unknown" },
+        "of that link",
+        help: Help { value: "\"500ms\"", remark: "" },
+    ),
+    Key {
+        field: field(
             "tcp",
             "TCP settings",
             "satellite `gateway-satellite`, LAN `gateway-terrestrial`",
             "recovery, congestion control, timers and all else that a leg decides itself",
         ),
-        one_of::<Losses>(
-            "losses",
-            "`link`; with a preset or a congestion control of one's own, `believed`",
-            "what a loss is taken for: the link's own where `rate` is given and the other end is a gateway, and elsewhere unless a queue stands; or congestion in any case",
-        ),
-        field(
-            "mss",
-            "`hosts`, `clamp`, or 536 to 65495",
-            "`hosts`",
-            "how long segments may be: as the hosts agree, as both sides' MTUs allow, or so many bytes",
-        ),
-        one_of::<Discard>(
-            "discard",
-            "`off`",
-            "whether segments from this side are discarded while what they bring has a backlog",
-        ),
-        field(
-            "mtu",
-            "bytes, 576 to 65535",
-            "65535",
-            "in scenarios: the largest IP packet; elsewhere the interfaces say so",
-        ),
-    ],
-    example: "satellite = { rate = \"8Mbit/s\", round-trip = \"500ms\", recovery = \"fack\", iw = 4, rto.min = \"2s\" }",
-};
+        read: |reader, leg, _| read_tcp(reader, leg),
+        // Whatever of a leg has no key here is a TCP setting.
+        differs: |a, b| a != b,
+        help: Help {
+            value: "\"reduction=plain,max-retries=10\"",
+            remark: "the same as a list, below the keys; may begin with a preset",
+        },
+        ..Key::USUAL
+    },
+    key!(LegConfig: "losses" => losses,
+        Conditional {
+            form: named(),
+            default: "`link`; with a preset or a congestion control of one's own, `believed`",
+        },
+        "what a loss is taken for: the link's own where `rate` is given and the other end is a gateway, and elsewhere unless a queue stands; or congestion in any case",
+        help: Help { value: "", remark: "what a loss is taken for, unless `congestion` is given" },
+    ),
+    key!(LegConfig: "mss" => mss,
+        Mss,
+        "how long segments may be: as the hosts agree, as both sides' MTUs allow, or so many bytes",
+        help: Help {
+            value: "",
+            remark: "longest segments; or \"clamp\" (what both sides' interfaces carry), 1360",
+        },
+    ),
+    key!(LegConfig: "discard" => discard,
+        named(),
+        "whether segments from this side are discarded while what they bring has a backlog",
+        help: Help { value: "", remark: "segments from there, at a backlog" },
+    ),
+    key!(LegConfig: "mtu" => mtu,
+        InScenarios { form: within(576..=65_535), deployed: "the interfaces say so" },
+        "in scenarios: the largest IP packet; elsewhere the interfaces say so",
+    ),
+];
 
 /// The TCP settings that a leg has, from the core's declaration.
 pub(super) const LEG_TCP: Section = Section {
@@ -103,9 +133,9 @@ const fn tcp(name: &'static str) -> Field {
         );
     }
     let mut i = 0;
-    while i < KEYS.len() {
-        if is_same(KEYS[i].name, name) {
-            return field(name, KEYS[i].takes, "that of `tcp`", "a TCP setting");
+    while i < presets::KEYS.len() {
+        if is_same(presets::KEYS[i].name, name) {
+            return field(name, presets::KEYS[i].takes, "that of `tcp`", "a TCP setting");
         }
         i += 1;
     }
@@ -141,12 +171,14 @@ pub(super) fn flat(context: &Context<'_>, node: &Node, name: &str) -> Result<Tab
     Ok(flat)
 }
 
-/// Changes `leg` as the table at `node` says: `tcp` first, then what has a key of its own.
+/// Changes `leg` as the table says.
 pub(super) fn read(reader: &Reader<'_>, leg: &mut LegConfig, runs: Runs) -> Result<()> {
-    leg.rate = bounded(reader, "rate", &RATES)?.or(leg.rate);
-    leg.return_rate = bounded(reader, "return-rate", &RATES)?.or(leg.return_rate);
-    let round_trip = bounded(reader, "round-trip", &ROUND_TRIPS)?;
-    leg.round_trip = round_trip.map(|Span(time)| time).or(leg.round_trip);
+    key::read(KEYS, reader, leg, runs)?;
+    check(leg).map_err(|(key, why)| at_fault(reader, key, why))
+}
+
+/// Changes the TCP of `leg`: `tcp` first, then the settings that have a key of their own.
+fn read_tcp(reader: &Reader<'_>, leg: &mut LegConfig) -> Result<()> {
     let layer: TcpLayer = reader.or("tcp", TcpLayer::default())?;
     *leg = layer.over_leg(*leg).map_err(|why| reader.bad("tcp", why.to_string()))?;
     for key in LegConfig::KEYS {
@@ -154,17 +186,7 @@ pub(super) fn read(reader: &Reader<'_>, leg: &mut LegConfig, runs: Runs) -> Resu
         let text = node.scalar().ok_or_else(|| reader.context.type_error(node, "one value"))?;
         leg.set(key, &text).map_err(|why| reader.bad(key, why.to_string()))?;
     }
-    if let Some(mss) = reader.maybe("mss")? {
-        leg.mss = mss;
-    }
-    leg.discard = reader.maybe_choice("discard")?.unwrap_or(leg.discard);
-    leg.losses = reader.maybe_choice("losses")?.unwrap_or(leg.losses);
-    if runs == Runs::Simulated {
-        leg.mtu = reader.within("mtu", leg.mtu, 576..=u16::MAX)?;
-    } else if reader.node("mtu").is_some() {
-        return Err(reader.bad("mtu", "mtu: the interfaces say so"));
-    }
-    check(leg).map_err(|(key, why)| at_fault(reader, key, why))
+    Ok(())
 }
 
 /// An error about `key`, where it stands: by itself, in `tcp`, or nowhere.
@@ -173,17 +195,59 @@ fn at_fault(reader: &Reader<'_>, key: &str, why: String) -> DocumentError {
     reader.bad(if stands { key } else { "tcp" }, why)
 }
 
-impl FromNode for MssLimit {
-    fn from_node(context: &Context<'_>, node: &Node) -> Result<MssLimit> {
+/// The longest segments.
+struct Mss;
+
+/// RFC 9293, 3.7.1: what every host takes; and what fits into an IPv4 packet.
+const MSS: RangeInclusive<i64> = 536..=65_495;
+
+impl Form<LegConfig> for Mss {
+    type Value = MssLimit;
+
+    fn takes(&self) -> String {
+        format!("`hosts`, `clamp`, or {} to {}", MSS.start(), MSS.end())
+    }
+
+    fn read(
+        &self,
+        reader: &Reader<'_>,
+        key: &str,
+        _: &LegConfig,
+        _: Runs,
+    ) -> Result<Option<MssLimit>> {
+        let Some(node) = reader.node(key) else { return Ok(None) };
         match &node.value {
-            Value::Text(text) if text == "hosts" => Ok(MssLimit::Hosts),
-            Value::Text(text) if text == "clamp" => Ok(MssLimit::Clamp),
-            // RFC 9293, 3.7.1: what every host takes; and what fits into an IPv4 packet.
-            Value::Integer(mss @ 536..=65_495) => Ok(MssLimit::At(*mss as u16)),
+            Value::Text(text) if text == "hosts" => Ok(Some(MssLimit::Hosts)),
+            Value::Text(text) if text == "clamp" => Ok(Some(MssLimit::Clamp)),
+            Value::Integer(mss) if MSS.contains(mss) => Ok(Some(MssLimit::At(*mss as u16))),
             _ => {
-                let is = "is none of \"hosts\", \"clamp\", 536 to 65495";
-                Err(context.value_error(node, format!("mss: `{}` {is}", node.label())))
+                let (min, max) = (MSS.start(), MSS.end());
+                let is = format!("is none of \"hosts\", \"clamp\", {min} to {max}");
+                Err(reader.bad(key, format!("{key}: `{}` {is}", node.label())))
             }
+        }
+    }
+
+    fn write(&self, value: &MssLimit) -> Option<Value> {
+        Some(match value {
+            MssLimit::Hosts => Value::Text("hosts".to_owned()),
+            MssLimit::Clamp => Value::Text("clamp".to_owned()),
+            MssLimit::At(mss) => Value::Integer((*mss).into()),
+        })
+    }
+
+    fn label(&self, value: &MssLimit) -> String {
+        self.write(value).map(|value| format!("`{}`", value.label())).unwrap_or_default()
+    }
+
+    #[cfg(test)]
+    fn edges(&self, _: &LegConfig) -> Edges {
+        let (min, max) = MSS.into_inner();
+        let texts = |numbers: [i64; 2]| numbers.map(|number| number.to_string()).to_vec();
+        Edges {
+            taken: texts([min, max]),
+            refused: texts([min - 1, max + 1]),
+            range: format!("{min} to {max}"),
         }
     }
 }
@@ -215,12 +279,14 @@ fn check(leg: &LegConfig) -> std::result::Result<(), Fault> {
     check_pacing(leg.pacing, leg.rate).map_err(|why| ("pacing", why))?;
     let sender = &leg.sender;
     if let InitialWindow::Bytes(bytes) = sender.initial_window {
-        within("iw", &Size(bytes.count()), &WINDOWS).map_err(|why| ("iw", why))?;
+        check_range("iw", &Size(bytes.count()), &WINDOWS).map_err(|why| ("iw", why))?;
     }
     if let Some(ssthresh) = sender.initial_ssthresh {
-        within("ssthresh", &Size(ssthresh.count()), &WINDOWS).map_err(|why| ("ssthresh", why))?;
+        check_range("ssthresh", &Size(ssthresh.count()), &WINDOWS)
+            .map_err(|why| ("ssthresh", why))?;
     }
-    within("max-retries", &sender.max_retries, &RETRIES).map_err(|why| ("max-retries", why))?;
+    check_range("max-retries", &sender.max_retries, &RETRIES)
+        .map_err(|why| ("max-retries", why))?;
     if leg.first_window == FirstWindow::FromLoad && leg.bandwidth_delay_product().is_none() {
         let why = "iw: from-load needs the link's `rate` and `round-trip`";
         return Err(("iw", why.to_owned()));
@@ -233,7 +299,7 @@ fn check(leg: &LegConfig) -> std::result::Result<(), Fault> {
 fn check_ack(policy: AckPolicy) -> std::result::Result<(), String> {
     match policy {
         AckPolicy::PerSegment => Ok(()),
-        AckPolicy::Division(parts) => within("ack", &parts, &ACK_PARTS),
+        AckPolicy::Division(parts) => check_range("ack", &parts, &ACK_PARTS),
         AckPolicy::Delayed(delay)
         | AckPolicy::Heartbeat(delay)
         | AckPolicy::Thinned { delay, .. } => {
@@ -248,7 +314,7 @@ fn check_ack(policy: AckPolicy) -> std::result::Result<(), String> {
 
 fn check_pacing(pacing: Option<Pacing>, link: Option<Rate>) -> std::result::Result<(), String> {
     let Some(Pacing::Window { cap: Some(rate) }) = pacing else { return Ok(()) };
-    within("pacing", &rate, &RATES)?;
+    check_range("pacing", &rate, &RATES)?;
     match link {
         Some(link) if rate > link => {
             Err(format!("pacing: {rate} is more than the link's rate, {link}"))
@@ -265,7 +331,7 @@ fn check_timer(leg: &LegConfig) -> std::result::Result<(), Fault> {
         ("rto.granularity", rto.granularity, &TICKS),
         ("rtt-tick", rto.rtt_tick.unwrap_or_default(), &TICKS),
     ] {
-        within(key, &Span(time), range).map_err(|why| (key, why))?;
+        check_range(key, &Span(time), range).map_err(|why| (key, why))?;
     }
     for (key, time) in [("rto.min", rto.min), ("rto.initial", rto.initial)] {
         if time > rto.max {
@@ -283,20 +349,21 @@ fn check_timer(leg: &LegConfig) -> std::result::Result<(), Fault> {
 
 fn check_congestion(control: CongestionAlgorithm) -> std::result::Result<(), String> {
     match control {
-        CongestionAlgorithm::KnownLink { rate } => within("known-link: rate", &rate, &RATES),
-        CongestionAlgorithm::ConstantRate { c } => within("constant-rate: c", &c, &FACTORS),
+        CongestionAlgorithm::KnownLink { rate } => check_range("known-link: rate", &rate, &RATES),
+        CongestionAlgorithm::ConstantRate { c } => check_range("constant-rate: c", &c, &FACTORS),
         CongestionAlgorithm::IncreaseByK { k, above_rtt } => {
-            within("increase-by-k: k", &k, &FACTORS)?;
-            above_rtt
-                .map_or(Ok(()), |rtt| within("increase-by-k: above-rtt", &Span(rtt), &REFERENCES))
+            check_range("increase-by-k: k", &k, &FACTORS)?;
+            above_rtt.map_or(Ok(()), |rtt| {
+                check_range("increase-by-k: above-rtt", &Span(rtt), &REFERENCES)
+            })
         }
         CongestionAlgorithm::Vegas { alpha, beta, gamma, .. } => {
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()
-                .try_for_each(|(key, value)| within(key, &value, &FACTORS))
+                .try_for_each(|(key, value)| check_range(key, &value, &FACTORS))
         }
-        CongestionAlgorithm::Scalable { a, .. } => within("scalable: a", &a, &FACTORS),
-        CongestionAlgorithm::Hybla { rtt0 } => within("hybla: rtt0", &Span(rtt0), &REFERENCES),
+        CongestionAlgorithm::Scalable { a, .. } => check_range("scalable: a", &a, &FACTORS),
+        CongestionAlgorithm::Hybla { rtt0 } => check_range("hybla: rtt0", &Span(rtt0), &REFERENCES),
         // The others have no numbers to be set; a test holds those that have to it.
         _ => Ok(()),
     }

@@ -6,12 +6,17 @@
 mod bounds;
 mod changes;
 mod deployment;
+mod example;
+mod forms;
+mod key;
 mod leg;
 mod limits;
 mod policy;
+mod quantity;
 mod splitting;
 
 pub use deployment::{GatewayFile, Interface};
+pub use example::example;
 
 use deployment::{FILE, INTERFACES, LOG, METRICS};
 use leg::{LEG, LEG_TCP, SATELLITE};
@@ -84,7 +89,7 @@ pub fn read(reader: &Reader<'_>, config: &mut Config, runs: Runs) -> Result<()> 
         let sections = [&SATELLITE, &LEG, &LEG_TCP];
         let reader = Reader::of_table(context, &table, node.at, "[satellite]", &sections)?;
         leg::read(&reader, &mut config.satellite, runs)?;
-        config.add_options = reader.maybe_choice("add-options")?.unwrap_or(config.add_options);
+        key::read(leg::SATELLITE_KEYS, &reader, config, runs)?;
     }
     if let Some(node) = reader.node("lan") {
         let table = leg::flat(context, node, "[lan]")?;
@@ -92,14 +97,16 @@ pub fn read(reader: &Reader<'_>, config: &mut Config, runs: Runs) -> Result<()> 
         leg::read(&reader, &mut config.lan, runs)?;
     }
     if let Some(node) = reader.node("splitting") {
-        splitting::read(&Reader::open(context, node, "[splitting]", &[&SPLITTING])?, config)?;
+        let reader = Reader::open(context, node, "[splitting]", &[&SPLITTING])?;
+        key::read(splitting::KEYS, &reader, config, runs)?;
     }
     if let Some(node) = reader.node("limits") {
-        limits::read(&open(context, node, "[limits]", &LIMITS, &DRAIN, runs)?, config, runs)?;
+        let reader = open(context, node, "[limits]", &LIMITS, &DRAIN, runs)?;
+        key::read(limits::KEYS, &reader, config, runs)?;
     }
     if let Some(node) = reader.node("policy") {
         let reader = open(context, node, "[policy]", &POLICY, &REJECT_QUIC, runs)?;
-        policy::read(&reader, &mut config.policy)?;
+        key::read(policy::KEYS, &reader, config, runs)?;
     }
     Ok(())
 }

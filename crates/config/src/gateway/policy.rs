@@ -1,38 +1,64 @@
 //! `[policy]`: which connections are split.
 
+use super::deployment::GatewayFile;
+use super::forms::Switch;
+use super::key::{Help, Key, Reload, fields, key};
 use crate::document::{Node, Value};
 use crate::reader::{Context, Reader, Result, Section, field, one_of};
-use bentpipe_gateway::Side;
-use bentpipe_gateway::policy::{Action, Network, Policy, Rule};
+use bentpipe_gateway::policy::{Action, Network, Rule};
+use bentpipe_gateway::{Config, Side};
 use std::fmt::Display;
 use std::str::FromStr;
 
 pub(super) const POLICY: Section = Section {
     path: "gateway.NAME.policy",
     about: "Which connections are split; without it, all.",
-    fields: &[
-        field("observe", "true or false", "false", "split nothing, and count what would be"),
-        field(
-            "rule",
-            "a list of tables",
-            "`[]`",
-            "the first that matches a SYN decides (`[[policy.rule]]` in `gateway.toml`)",
-        ),
-    ],
+    fields: &fields(KEYS),
     example: "policy = { rule = [{ action = \"forward\", port = [22, \"8000-8999\"] }] }",
 };
 
 pub(super) const REJECT_QUIC: Section = Section {
     path: "gateway.toml, policy",
     about: "In `gateway.toml` alone.",
-    fields: &[field(
-        "reject-quic",
-        "true or false",
-        "false",
-        "UDP to port 443 is rejected, so that browsers take TCP",
-    )],
+    fields: &fields(DEPLOYED_KEYS),
     example: "",
 };
+
+pub(super) const KEYS: &[Key<Config>; 2] = &[
+    key!(Config: "observe" => policy.observe,
+        Switch,
+        "split nothing, and count what would be",
+        help: Help { value: "", remark: "true: split nothing, and count what would be" },
+    ),
+    Key {
+        field: field(
+            "rule",
+            "a list of tables",
+            "`[]`",
+            "the first that matches a SYN decides (`[[policy.rule]]` in `gateway.toml`)",
+        ),
+        read: |reader, config, _| {
+            if reader.node("rule").is_some() {
+                config.policy.rules = rules(reader)?;
+            }
+            Ok(())
+        },
+        differs: |a, b| a.policy.rules != b.policy.rules,
+        ..Key::USUAL
+    },
+];
+
+/// Those of a gateway on a host alone.
+pub(super) const DEPLOYED_KEYS: &[Key<GatewayFile>; 1] = &[key!(
+    GatewayFile: "reject-quic" => reject_quic,
+    Switch,
+    "UDP to port 443 is rejected, so that browsers take TCP",
+    reload: Reload::Refused,
+    help: Help {
+        value: "",
+        remark: "true: UDP to port 443 is rejected, so that browsers take TCP",
+    },
+)];
 
 pub(super) const RULE: Section = Section {
     path: "gateway.NAME.policy.rule",
@@ -49,15 +75,6 @@ pub(super) const RULE: Section = Section {
     ],
     example: "",
 };
-
-/// Changes `policy` as the table says.
-pub(super) fn read(reader: &Reader<'_>, policy: &mut Policy) -> Result<()> {
-    if reader.node("rule").is_some() {
-        policy.rules = rules(reader)?;
-    }
-    policy.observe = reader.or("observe", policy.observe)?;
-    Ok(())
-}
 
 /// The rules. None is out of reach of every connection.
 fn rules(reader: &Reader<'_>) -> Result<Vec<Rule>> {

@@ -1,64 +1,67 @@
 //! `[splitting]`: what of the hosts' connections is end to end.
 
-use super::bounds::{Size, Span, bounded};
-use crate::reader::{Reader, Result, Section, field, one_of};
+use super::bounds::{Size, Span};
+use super::forms::{Switch, ZeroIsNone, named};
+use super::key::{Help, Key, Reload, fields, key};
+use super::quantity::within;
+use crate::reader::Section;
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::Bytes;
-use bentpipe_gateway::{Config, FinMode, Handshake};
-use std::ops::RangeInclusive;
-
-/// An acknowledgment that waits longer is of no use to the host.
-const FIN_HOLDS: RangeInclusive<Span> = Span(Duration::ZERO)..=Span(Duration::from_secs(3600));
-
-/// From the SYN on, to more than any page has.
-const ADOPTIONS: RangeInclusive<Size> = Size(0)..=Size(1 << 30);
+use bentpipe_gateway::Config;
 
 pub(super) const SPLITTING: Section = Section {
     path: "gateway.NAME.splitting",
     about: "What of the hosts' connections is end to end.",
-    fields: &[
-        one_of::<Handshake>(
-            "handshake",
-            "`end-to-end`",
-            "whether a server's SYN-ACK is acknowledged when the client has done so, or at once",
-        ),
-        one_of::<FinMode>(
-            "fin",
-            "`end-to-end`",
-            "whether a FIN is acknowledged when the far host has done so, or at once",
-        ),
-        field(
-            "fin-hold",
-            "a time, up to 1h",
-            "30s",
-            "how long a FIN's acknowledgment waits for the far side's",
-        ),
-        field("announce", "true or false", "true", "announce itself to other gateways in SYNs"),
-        field(
-            "adopt-after",
-            "bytes, up to 1GiB",
-            "0B",
-            "connections are forwarded until their hosts have acknowledged so much to each other, and then split; 0B: they are split from the SYN on",
-        ),
-        field(
-            "soft-state",
-            "true or false",
-            "false",
-            "connections that were forwarded in mid-life, after two hours of silence or by a gateway that was stopped, are split again",
-        ),
-    ],
+    fields: &fields(KEYS),
     example: "splitting = { handshake = \"downstream-first\", fin = \"immediate\" }",
 };
 
-pub(super) fn read(reader: &Reader<'_>, config: &mut Config) -> Result<()> {
-    config.handshake = reader.maybe_choice("handshake")?.unwrap_or(config.handshake);
-    config.fin = reader.maybe_choice("fin")?.unwrap_or(config.fin);
-    let fin_hold = bounded(reader, "fin-hold", &FIN_HOLDS)?;
-    config.fin_hold = fin_hold.map_or(config.fin_hold, |Span(time)| time);
-    let adopt_after = bounded(reader, "adopt-after", &ADOPTIONS)?;
-    config.adopt_after =
-        adopt_after.filter(|&Size(bytes)| bytes > 0).map(|Size(bytes)| Bytes::new(bytes));
-    config.soft_state = reader.or("soft-state", config.soft_state)?;
-    config.announce = reader.or("announce", config.announce)?;
-    Ok(())
-}
+/// Hosts and other gateways have been promised what these say.
+pub(super) const KEYS: &[Key<Config>; 6] = &[
+    key!(Config: "handshake" => handshake,
+        named(),
+        "whether a server's SYN-ACK is acknowledged when the client has done so, or at once",
+        reload: Reload::Refused,
+        help: Help { value: "", remark: "servers are answered before clients have" },
+    ),
+    key!(Config: "fin" => fin,
+        named(),
+        "whether a FIN is acknowledged when the far host has done so, or at once",
+        reload: Reload::Refused,
+        help: Help { value: "", remark: "a FIN is acknowledged at once" },
+    ),
+    key!(Config: "fin-hold" => fin_hold,
+        // An acknowledgment that waits longer is of no use to the host.
+        within(Span(Duration::ZERO)..=Span(Duration::from_secs(3600))),
+        "how long a FIN's acknowledgment waits for the far side's",
+        reload: Reload::Refused,
+        help: Help {
+            value: "",
+            remark: "for how long at most it waits for the far host's acknowledgment",
+        },
+    ),
+    key!(Config: "announce" => announce,
+        Switch,
+        "announce itself to other gateways in SYNs",
+        reload: Reload::Refused,
+        help: Help { value: "", remark: "to the gateway at the other end, in SYNs" },
+    ),
+    key!(Config: "adopt-after" => adopt_after,
+        // From the SYN on, to more than any page has.
+        ZeroIsNone(within(Size(0)..=Size(1 << 30))),
+        "connections are forwarded until their hosts have acknowledged so much to each other, and then split; 0B: they are split from the SYN on",
+        reload: Reload::Refused,
+        help: Help {
+            value: "",
+            remark: "forward connections until they have carried so much; 0B: split them from the SYN",
+        },
+    ),
+    key!(Config: "soft-state" => soft_state,
+        Switch,
+        "connections that were forwarded in mid-life, after two hours of silence or by a gateway that was stopped, are split again",
+        reload: Reload::Refused,
+        help: Help {
+            value: "",
+            remark: "true: split connections again that a stopped gateway has left, or that were silent",
+        },
+    ),
+];

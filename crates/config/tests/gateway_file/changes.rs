@@ -2,7 +2,7 @@
 
 use super::setup;
 
-fn changed(from: &str, to: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+fn changed(from: &str, to: &str) -> (Vec<String>, Vec<&'static str>) {
     let interfaces = "[interfaces]\nlan = [\"a\", \"b\"]\nsatellite = [\"c\"]\n";
     let read = |text: &str| match text.contains("[interfaces]") {
         true => setup(text).expect(text),
@@ -46,6 +46,6 @@ fn what_may_not_change_is_told_by_its_key() {
         ("[policy]\nreject-quic = true", "policy.reject-quic"),
         ("[metrics]\nlisten = \"127.0.0.1:9464\"", "metrics.listen"),
     ] {
-        assert_eq!(changed("", text), (vec![key], vec![]), "{text}");
+        assert_eq!(changed("", text), (vec![key.to_owned()], vec![]), "{text}");
     }
 }

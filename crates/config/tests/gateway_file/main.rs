@@ -154,7 +154,8 @@ fn the_defaults_that_are_declared_are_those_that_hold() {
             _ => continue,
         };
         for field in section.fields {
-            let default = field.default.trim_matches('`');
+            let default = field.default();
+            let default = default.trim_matches('`');
             let value = match default {
                 "true" | "false" | "[]" => default.to_owned(),
                 number if number.parse::<u64>().is_ok() => default.to_owned(),

@@ -116,7 +116,7 @@ mod tests {
                     "{} has `{}`, which --help does not name",
                     section.path, field.key
                 );
-                let missing = field.choices.iter().find(|name| !help.contains(**name));
+                let missing = field.choices().iter().find(|name| !help.contains(**name));
                 assert_eq!(missing, None, "`{}`", field.key);
             }
         }

@@ -62,72 +62,7 @@ use std::time::Duration;
 /// out and counted.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(after_long_help = "\
-Example:
-  bentpipe gateway --config gateway.toml
-
-  with gateway.toml:
-    [interfaces]
-    lan = [\"eth0\"]
-    satellite = [\"sat0\"]
-
-    [satellite]             # all optional
-    rate = \"8Mbit/s\"        # paces what goes out, and sizes the initial window
-    return-rate = \"8Mbit/s\" # of what comes: with `rate`, decides on thinning acknowledgments
-    round-trip = \"500ms\"
-    add-options = \"known-peer\"  # or \"always\", \"never\"
-    losses = \"link\"         # what a loss is taken for, unless `congestion` is given; or \"believed\"
-    recovery = \"rack\"       # or fack, sack, newreno, …
-    congestion = \"cubic\"    # or bbr, bbr1, westwood, standard, hybla, vegas, …
-    iw = 10                 # initial window: segments, or \"4380B\", \"rfc3390\"; more where rate and round-trip say so
-    pacing = \"8Mbit/s\"      # or \"on\", \"off\"; without it, at the rate if that is given
-    rto.min = \"1s\"          # and all else that is a leg's: docs/tcp-parameters.md
-    ack = \"delayed:40ms\"    # of every second segment; or \"thinned:8:200ms\", \"per-segment\"
-    discard = \"off\"         # segments from there, at a backlog; or \"single\", \"random-early\"
-    mss = \"hosts\"           # longest segments; or \"clamp\" (what both sides' interfaces carry), 1360
-    tcp = \"reduction=plain,max-retries=10\"  # the same as a list, below the keys; may begin with a preset
-
-    [lan]                   # the same but add-options; all optional
-    recovery = \"sack\"
-
-    [splitting]             # all optional
-    handshake = \"end-to-end\"  # or \"downstream-first\": servers are answered before clients have
-    fin = \"end-to-end\"        # or \"immediate\": a FIN is acknowledged at once
-    fin-hold = \"30s\"        # for how long at most it waits for the far host's acknowledgment
-    announce = true         # to the gateway at the other end, in SYNs
-    adopt-after = \"0B\"      # forward connections until they have carried so much; 0B: split them from the SYN
-    soft-state = false      # true: split connections again that a stopped gateway has left, or that were silent
-
-    [limits]                # all optional
-    memory = \"512MiB\"       # of all flows together
-    stream = \"64MiB\"        # of one direction of one flow, at most; without it, 5 × rate × round-trip, or what is needed
-    guaranteed = \"12KiB\"    # of one direction of one flow, whatever the others hold
-    flows = 200000
-    half-open = 8192        # of those, without a SYN-ACK yet; SYNs beyond it are forwarded
-    flows-per-client = 50000 # by the address that opens them
-    reset-drain = \"60s\"    # for delivering what is held after a host has reset a connection
-    drain = \"30s\"          # for delivering what is held when it is stopped
-
-    [policy]                # which connections are split; without it, all
-    observe = false         # true: split nothing, and count what would be
-    reject-quic = false     # true: UDP to port 443 is rejected, so that browsers take TCP
-
-    [[policy.rule]]         # the first rule that matches a SYN decides
-    action = \"forward\"      # or \"split\", \"observe\"
-    client = \"10.1.0.0/16\"  # a network or an address, or a list; IPv4 and IPv6
-    server = [\"192.0.2.0/24\", \"2001:db8::/32\"]
-    port = [22, \"8000-8999\"]  # the server's
-    dscp = \"ef\"             # or a number
-    from = \"lan\"            # the client's side; or \"satellite\"
-
-    [metrics]               # optional: for Prometheus, at /metrics
-    listen = \"127.0.0.1:9464\"  # a loopback address
-
-    [log]                   # optional
-    every = \"10min\"        # a line of totals
-
-  bentpipe gateway flows    # in the same network namespace, as root
-")]
+#[command(after_long_help = help())]
 pub struct Arguments {
     /// The configuration (TOML)
     #[arg(long, value_name = "FILE", required = true)]
@@ -137,6 +72,17 @@ pub struct Arguments {
     json: bool,
     #[command(subcommand)]
     asked: Option<Asked>,
+}
+
+/// The examples, one of which has every key of the file.
+fn help() -> String {
+    let file = bentpipe_config::gateway::example();
+    let indented = |line: &str| if line.is_empty() { "\n".into() } else { format!("    {line}\n") };
+    let file: String = file.lines().map(indented).collect();
+    format!(
+        "Example:\n  bentpipe gateway --config gateway.toml\n\n  with gateway.toml:\n{file}\n  \
+         bentpipe gateway flows    # in the same network namespace, as root\n"
+    )
 }
 
 /// What a running gateway is asked.
