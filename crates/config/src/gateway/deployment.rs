@@ -51,25 +51,25 @@ pub(super) const INTERFACES: Section = Section {
 pub(super) const METRICS: Section = Section {
     path: "gateway.toml, metrics",
     about: "Where metrics are to be had.",
-    fields: &fields(METRICS_KEYS),
+    fields: &fields::<_, { METRICS_KEYS.len() }>(METRICS_KEYS),
     example: "",
 };
 
 pub(super) const LOG: Section = Section {
     path: "gateway.toml, log",
     about: "What is told while it runs.",
-    fields: &fields(LOG_KEYS),
+    fields: &fields::<_, { LOG_KEYS.len() }>(LOG_KEYS),
     example: "",
 };
 
-pub(super) const METRICS_KEYS: &[Key<GatewayFile>; 1] = &[key!(GatewayFile: "listen" => metrics,
+pub(super) const METRICS_KEYS: &[Key<GatewayFile>] = &[key!(GatewayFile: "listen" => metrics,
     Listen,
     "such as `127.0.0.1:9464`",
     reload: Reload::Refused,
     help: Help { value: "\"127.0.0.1:9464\"", remark: "a loopback address" },
 )];
 
-pub(super) const LOG_KEYS: &[Key<GatewayFile>; 1] = &[key!(GatewayFile: "every" => log_every,
+pub(super) const LOG_KEYS: &[Key<GatewayFile>] = &[key!(GatewayFile: "every" => log_every,
     // Lines of totals that keep a log readable, and come at all.
     Optional {
         form: within(Span(Duration::from_secs(1))..=Span(Duration::from_secs(24 * 3600))),
@@ -150,7 +150,7 @@ impl GatewayFile {
                     .transpose()
             };
             let tables = [
-                ("policy", &[&POLICY, &REJECT_QUIC] as &[_], policy::DEPLOYED_KEYS as &[_]),
+                ("policy", &[&POLICY, &REJECT_QUIC] as &[_], policy::DEPLOYED_KEYS),
                 ("metrics", &[&METRICS], METRICS_KEYS),
                 ("log", &[&LOG], LOG_KEYS),
                 ("limits", &[&LIMITS, &DRAIN], limits::DEPLOYED_KEYS),

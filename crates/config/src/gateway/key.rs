@@ -137,7 +137,7 @@ pub(super) fn edges<C, F: super::forms::Form<C>>(
 }
 
 /// The keys as a [`Section`](crate::reader::Section) has them.
-pub(super) const fn fields<C, const N: usize>(keys: &[Key<C>; N]) -> [Field; N] {
+pub(super) const fn fields<C, const N: usize>(keys: &[Key<C>]) -> [Field; N] {
     let mut fields = [crate::reader::field("", "", "", ""); N];
     let mut i = 0;
     while i < N {

@@ -24,24 +24,24 @@ use std::ops::RangeInclusive;
 pub(super) const SATELLITE: Section = Section {
     path: "gateway.NAME.satellite",
     about: "Of the satellite side alone.",
-    fields: &fields(SATELLITE_KEYS),
+    fields: &fields::<_, { SATELLITE_KEYS.len() }>(SATELLITE_KEYS),
     example: "",
 };
 
 pub(super) const LEG: Section = Section {
     path: "gateway.NAME.satellite, gateway.NAME.lan",
     about: "TCP of a gateway towards one side.",
-    fields: &fields(KEYS),
+    fields: &fields::<_, { KEYS.len() }>(KEYS),
     example: "satellite = { rate = \"8Mbit/s\", round-trip = \"500ms\", recovery = \"fack\", iw = 4, rto.min = \"2s\" }",
 };
 
-pub(super) const SATELLITE_KEYS: &[Key<Config>; 1] = &[key!(Config: "add-options" => add_options,
+pub(super) const SATELLITE_KEYS: &[Key<Config>] = &[key!(Config: "add-options" => add_options,
     named(),
     "whether TCP options that hosts lack are added on the satellite leg",
 )];
 
 /// In the order in which they are read: a congestion control decides on `losses` unless they are given.
-pub(super) const KEYS: &[Key<LegConfig>; 8] = &[
+pub(super) const KEYS: &[Key<LegConfig>] = &[
     key!(LegConfig: "rate" => rate,
         Optional { form: within(RATES), absent: "unknown" },
         "of the link behind it: paces every flow, and sizes the initial window together with `round-trip`",

@@ -14,18 +14,18 @@ use std::ops::RangeInclusive;
 pub(super) const LIMITS: Section = Section {
     path: "gateway.NAME.limits",
     about: "How much it may hold, and for how long. Connections beyond a limit are forwarded.",
-    fields: &fields(KEYS),
+    fields: &fields::<_, { KEYS.len() }>(KEYS),
     example: "limits = { memory = \"64MiB\", flows = 1000 }",
 };
 
 pub(super) const DRAIN: Section = Section {
     path: "gateway.toml, limits",
     about: "In `gateway.toml` alone.",
-    fields: &fields(DEPLOYED_KEYS),
+    fields: &fields::<_, { DEPLOYED_KEYS.len() }>(DEPLOYED_KEYS),
     example: "",
 };
 
-pub(super) const KEYS: &[Key<Config>; 7] = &[
+pub(super) const KEYS: &[Key<Config>] = &[
     key!(Config: "memory" => memory,
         within_by("bytes, from 1MiB", memory),
         "all flows together",
@@ -84,7 +84,7 @@ pub(super) const KEYS: &[Key<Config>; 7] = &[
 ];
 
 /// Those of a gateway on a host alone.
-pub(super) const DEPLOYED_KEYS: &[Key<GatewayFile>; 1] = &[key!(GatewayFile: "drain" => drain,
+pub(super) const DEPLOYED_KEYS: &[Key<GatewayFile>] = &[key!(GatewayFile: "drain" => drain,
     within(DRAINS),
     "how long a gateway that is stopped goes on delivering what it holds",
     help: Help { value: "", remark: "for delivering what is held when it is stopped" },

@@ -13,18 +13,18 @@ use std::str::FromStr;
 pub(super) const POLICY: Section = Section {
     path: "gateway.NAME.policy",
     about: "Which connections are split; without it, all.",
-    fields: &fields(KEYS),
+    fields: &fields::<_, { KEYS.len() }>(KEYS),
     example: "policy = { rule = [{ action = \"forward\", port = [22, \"8000-8999\"] }] }",
 };
 
 pub(super) const REJECT_QUIC: Section = Section {
     path: "gateway.toml, policy",
     about: "In `gateway.toml` alone.",
-    fields: &fields(DEPLOYED_KEYS),
+    fields: &fields::<_, { DEPLOYED_KEYS.len() }>(DEPLOYED_KEYS),
     example: "",
 };
 
-pub(super) const KEYS: &[Key<Config>; 2] = &[
+pub(super) const KEYS: &[Key<Config>] = &[
     key!(Config: "observe" => policy.observe,
         Switch,
         "split nothing, and count what would be",
@@ -49,7 +49,7 @@ pub(super) const KEYS: &[Key<Config>; 2] = &[
 ];
 
 /// Those of a gateway on a host alone.
-pub(super) const DEPLOYED_KEYS: &[Key<GatewayFile>; 1] = &[key!(
+pub(super) const DEPLOYED_KEYS: &[Key<GatewayFile>] = &[key!(
     GatewayFile: "reject-quic" => reject_quic,
     Switch,
     "UDP to port 443 is rejected, so that browsers take TCP",

@@ -11,12 +11,12 @@ use bentpipe_gateway::Config;
 pub(super) const SPLITTING: Section = Section {
     path: "gateway.NAME.splitting",
     about: "What of the hosts' connections is end to end.",
-    fields: &fields(KEYS),
+    fields: &fields::<_, { KEYS.len() }>(KEYS),
     example: "splitting = { handshake = \"downstream-first\", fin = \"immediate\" }",
 };
 
 /// Hosts and other gateways have been promised what these say.
-pub(super) const KEYS: &[Key<Config>; 6] = &[
+pub(super) const KEYS: &[Key<Config>] = &[
     key!(Config: "handshake" => handshake,
         named(),
         "whether a server's SYN-ACK is acknowledged when the client has done so, or at once",
