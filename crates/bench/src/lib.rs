@@ -1,5 +1,5 @@
-//! What bentpipe gains, measured: the demo's transfers and the benchmark's cases, in virtual time and on real hosts, beside their
-//! limits.
+//! What bentpipe gains, measured: the demo's transfers and the benchmark's cases, in virtual time
+//! and on real hosts, beside their limits.
 #![forbid(unsafe_code)]
 
 pub mod demo;

@@ -1,5 +1,5 @@
-//! Classes of causes: what a page gives one color, and an entry of its legend. Where the sender has recorded a cause, that counts;
-//! otherwise what is inferred of the segment.
+//! Classes of causes: what a page gives one color, and an entry of its legend. Where the sender has
+//! recorded a cause, that counts; otherwise what is inferred of the segment.
 
 use crate::analysis::{self, Fact, Mark};
 use crate::connection::Segment;
@@ -110,8 +110,8 @@ impl Class {
         Class::AckOther,
     ];
 
-    /// The class of a segment: the recorded cause's, or what is inferred. `None` for those of the handshake and resets, and for ACKs
-    /// of which nothing is known.
+    /// The class of a segment: the recorded cause's, or what is inferred. `None` for those of the
+    /// handshake and resets, and for ACKs of which nothing is known.
     #[must_use]
     pub fn of(segment: &Segment, fact: &Fact) -> Option<Class> {
         match segment.recorded {
@@ -211,7 +211,8 @@ impl Class {
         self.look().2
     }
 
-    /// Colors differ in how dark they are, and what is not plain data has words: color is never all that tells.
+    /// Colors differ in how dark they are, and what is not plain data has words: color is never all
+    /// that tells.
     fn look(self) -> Look {
         match self {
             Class::New => ("new data", "#24292f", ""),

@@ -125,11 +125,13 @@ pub struct Connection {
     pub segments: Vec<Segment>,
     /// What the ends said in their SYNs.
     pub offers: [Offer; 2],
-    /// Comments on segments (pcapng), by their index, without the causes that are in [`Segment::recorded`].
+    /// Comments on segments (pcapng), by their index, without the causes that are in
+    /// [`Segment::recorded`].
     pub comments: BTreeMap<u32, String>,
     /// What an end has recorded besides its segments.
     pub series: Vec<Recorded>,
-    /// What kept each end from sending, if it has recorded that: all of its time, from the first segment on, in nanoseconds.
+    /// What kept each end from sending, if it has recorded that: all of its time, from the first
+    /// segment on, in nanoseconds.
     pub limits: [Vec<Silence>; 2],
     /// By how much windows are shifted, if it is not the SYNs that say so.
     pub(crate) shifts: Option<[u8; 2]>,
@@ -191,8 +193,8 @@ impl Connection {
         (first, first.saturating_add(self.duration()))
     }
 
-    /// By how much windows of this direction's sender are shifted: only if both SYNs said so (RFC 7323, 1.3), and `None` if that
-    /// is not known.
+    /// By how much windows of this direction's sender are shifted: only if both SYNs said so (RFC
+    /// 7323, 1.3), and `None` if that is not known.
     #[must_use]
     pub fn shift(&self, direction: Direction) -> Option<u8> {
         if let Some(shifts) = self.shifts {

@@ -1,6 +1,7 @@
 //! The two directions of a connection.
 
-/// Which end sent a segment. The first end sent the SYN or, where that is missing, the first segment.
+/// Which end sent a segment. The first end sent the SYN or, where that is missing, the first
+/// segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Direction {
     /// From the first end to the second.

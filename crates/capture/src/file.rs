@@ -1,4 +1,5 @@
-//! The packets of a file, as a stream: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), by pcap-parser.
+//! The packets of a file, as a stream: pcap (draft-ietf-opsawg-pcap) and pcapng
+//! (draft-ietf-opsawg-pcapng), by pcap-parser.
 
 use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapError, PcapNGOption, create_reader};
 use std::borrow::Cow;

@@ -1,4 +1,5 @@
-//! Which connections: a small part of tcpdump's filters. `host 10.0.0.1 and port 80`; `net 10.0.0.0/8`; `not`, `and`, `or`, parentheses.
+//! Which connections: a small part of tcpdump's filters. `host 10.0.0.1 and port 80`;
+//! `net 10.0.0.0/8`; `not`, `and`, `or`, parentheses.
 
 use crate::connection::Connection;
 use std::net::{IpAddr, SocketAddr};

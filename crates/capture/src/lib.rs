@@ -1,10 +1,12 @@
 //! Captures of packets: which TCP connections are in them, and what happened in each.
 //!
-//! [`read`] takes a pcap or pcapng file of anyone's, or a recording in qlog, as a stream, and returns its [`Connection`]s. [`analyse`] says of each segment
-//! what can be inferred from the capture alone: retransmissions and their causes, round-trip times, what was outstanding.
+//! [`read`] takes a pcap or pcapng file of anyone's, or a recording in qlog, as a stream, and
+//! returns its [`Connection`]s. [`analyse`] says of each segment what can be inferred from the
+//! capture alone: retransmissions and their causes, round-trip times, what was outstanding.
 //! [`pcapng`] writes captures of our own. [`xpl`] writes that as a graph for xplot.org.
 //!
-//! Captures come from anywhere. No file makes this crate panic, and memory is bounded by the file's length.
+//! Captures come from anywhere. No file makes this crate panic, and memory is bounded by the file's
+//! length.
 #![forbid(unsafe_code)]
 
 mod analysis;

@@ -35,8 +35,9 @@ pub(crate) fn ip_offset(link: i32, frame: &[u8]) -> Option<usize> {
         LINUX_SLL => behind_tags(frame, 14),
         // The protocol is first; then 18 bytes, of which tags are a part of what follows.
         LINUX_SLL2 => ether(frame, word(frame, 0)?, 20),
-        // An address family in the byte order of the machine that captured, or in that of the network: 2 is IPv4, the
-        // numbers of IPv6 differ between systems. The version in the packet is what counts.
+        // An address family in the byte order of the machine that captured, or in that of the
+        // network: 2 is IPv4, the numbers of IPv6 differ between systems. The version in the packet
+        // is what counts.
         NULL | LOOP => Some(4),
         RAW | IPV4 | IPV6 => Some(0),
         link if RAW_OTHERS.contains(&link) => Some(0),

@@ -1,6 +1,7 @@
-//! What one packet says, if it is TCP: addresses, and its header by meaning. Packets may be cut (snapped) behind their headers, and a
-//! length of zero is that of a super-segment that was captured before the network card divided it (IPv4's total length, IPv6's
-//! payload length with jumbograms): then the length on the wire counts.
+//! What one packet says, if it is TCP: addresses, and its header by meaning. Packets may be cut
+//! (snapped) behind their headers, and a length of zero is that of a super-segment that was
+//! captured before the network card divided it (IPv4's total length, IPv6's payload length with
+//! jumbograms): then the length on the wire counts.
 
 use crate::connection::{Flags, Sack, Segment};
 use crate::file::Frame;

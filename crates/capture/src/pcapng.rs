@@ -1,5 +1,6 @@
-//! Captures in pcapng (draft-ietf-opsawg-pcapng), written as they come: a section header, the interfaces, and a block for
-//! each packet. Little-endian on any machine, so that files of equal runs are equal.
+//! Captures in pcapng (draft-ietf-opsawg-pcapng), written as they come: a section header, the
+//! interfaces, and a block for each packet. Little-endian on any machine, so that files of equal
+//! runs are equal.
 
 use std::io::{self, Write};
 
@@ -127,8 +128,8 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// Adds what was counted of an interface: packets that were seen, and of these, those that could not be
-    /// written.
+    /// Adds what was counted of an interface: packets that were seen, and of these, those that
+    /// could not be written.
     ///
     /// # Errors
     /// What the file says.

@@ -1,5 +1,5 @@
-//! A file's connections. A pair of addresses and ports can have several, one after the other: each SYN with another sequence number
-//! than the last begins one.
+//! A file's connections. A pair of addresses and ports can have several, one after the other: each
+//! SYN with another sequence number than the last begins one.
 
 use crate::capture::Capture;
 use crate::connection::{Connection, Flags, Offer};
@@ -15,8 +15,8 @@ use std::net::SocketAddr;
 /// Reads a file as a stream: pcap, pcapng, or qlog.
 ///
 /// # Errors
-/// [`ReadError`] if it is no capture, or ends before its first packet. A file that ends in the middle of a later packet
-/// is read up to there: [`Capture::damage`].
+/// [`ReadError`] if it is no capture, or ends before its first packet. A file that ends in the
+/// middle of a later packet is read up to there: [`Capture::damage`].
 pub fn read(mut reader: impl Read + Send) -> Result<Capture, ReadError> {
     let mut first = Vec::new();
     reader.by_ref().take(1).read_to_end(&mut first)?;
@@ -96,8 +96,8 @@ impl Table {
     }
 }
 
-/// Whether a SYN of this end with this number is another connection's: the former one's sequence numbers began elsewhere, or its
-/// beginning is not in the file.
+/// Whether a SYN of this end with this number is another connection's: the former one's sequence
+/// numbers began elsewhere, or its beginning is not in the file.
 fn begins_anew(connection: &Connection, from: SocketAddr, seq: u32) -> bool {
     let end = usize::from(from != connection.ends[0]);
     connection.first_seq[end].is_some_and(|first| first != seq)

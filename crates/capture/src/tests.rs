@@ -65,7 +65,8 @@ fn what_passed_before_is_sent_again_even_if_it_is_marked_as_out_of_order() {
     for number in 3..5 {
         file.at(34.02, &ack(101, &[(1101, 101 + 1000 * number)]));
     }
-    // Sooner after the newest data than a round trip, and after two duplicates: Wireshark does not take it for a retransmission.
+    // Sooner after the newest data than a round trip, and after two duplicates: Wireshark does not
+    // take it for a retransmission.
     file.at(34.05, &data(101, 1000));
     let facts = facts(&file);
     let last = facts.last().unwrap();
@@ -199,7 +200,8 @@ fn block(kind: u32, body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn pcapng_has_several_interfaces_times_and_comments() {
-    // Big-endian. The first interface is Ethernet in microseconds, the second raw IP in nanoseconds.
+    // Big-endian. The first interface is Ethernet in microseconds, the second raw IP in
+    // nanoseconds.
     let mut bytes = block(
         0x0A0D_0D0A,
         &[0x1A, 0x2B, 0x3C, 0x4D, 0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255],

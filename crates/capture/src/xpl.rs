@@ -1,12 +1,14 @@
-//! Time-sequence graphs for xplot.org, in tcptrace's manner: data as arrows from its first byte to its last, retransmissions red with
-//! an R, the line of acknowledgments below (green), that of the window above (yellow), sacked ranges purple with an S.
+//! Time-sequence graphs for xplot.org, in tcptrace's manner: data as arrows from its first byte to
+//! its last, retransmissions red with an R, the line of acknowledgments below (green), that of the
+//! window above (yellow), sacked ranges purple with an S.
 
 use crate::analysis::{Analysis, Mark};
 use crate::connection::{Connection, Flags};
 use crate::direction::Direction;
 use std::fmt::Write;
 
-/// The graph of what one direction sent. Places are relative to its first segment, times are seconds since 1970.
+/// The graph of what one direction sent. Places are relative to its first segment, times are
+/// seconds since 1970.
 #[must_use]
 pub fn write(connection: &Connection, analysis: &Analysis, direction: Direction) -> String {
     let from = connection.ends[direction.index()];

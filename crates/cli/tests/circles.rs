@@ -1,7 +1,7 @@
 //! Circles of imports: no crate has a large one among its files, nor any between its rooms.
 //!
-//! A room is a top-level module of a crate. An import counts for the file that has what is imported: a module that
-//! passes on what its children have is none of the way.
+//! A room is a top-level module of a crate. An import counts for the file that has what is
+//! imported: a module that passes on what its children have is none of the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,5 @@
-//! Imports run one way. Each crate names here what it uses of ours, no more and no less; sim, testbed and lab do not know each
-//! other, and inside core neither do `tcp` and `link`.
+//! Imports run one way. Each crate names here what it uses of ours, no more and no less; sim,
+//! testbed and lab do not know each other, and inside core neither do `tcp` and `link`.
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +107,8 @@ fn the_daemon_is_small() {
     }
 }
 
-/// `unsafe` is linux's: every other crate forbids it to itself, but for python, whose interpreter's macros write some.
+/// `unsafe` is linux's: every other crate forbids it to itself, but for python, whose interpreter's
+/// macros write some.
 #[test]
 fn only_linux_is_unsafe() {
     for package in METADATA.workspace_packages() {
@@ -133,8 +134,8 @@ fn sources(path: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| sources(&entry.unwrap().path())).collect()
 }
 
-/// Tests of a crate are one binary, as each other one would link everything once more. A file that is no module of it, and no
-/// binary of its own, would not be compiled.
+/// Tests of a crate are one binary, as each other one would link everything once more. A file that
+/// is no module of it, and no binary of its own, would not be compiled.
 #[test]
 fn every_file_of_tests_is_compiled() {
     for package in METADATA.workspace_packages() {
@@ -154,7 +155,8 @@ fn every_file_of_tests_is_compiled() {
     }
 }
 
-/// The command line names the simulator only where it hands it to the laboratory, or runs it itself.
+/// The command line names the simulator only where it hands it to the laboratory, or runs it
+/// itself.
 #[test]
 fn the_simulator_is_named_where_it_is_wired() {
     let knowing = ["fuzz/", "papers/mod.rs", "sim/"];
@@ -166,8 +168,8 @@ fn the_simulator_is_named_where_it_is_wired() {
     }
 }
 
-/// No live test asserts how long something takes: clocks are read for the one deadline, for packets that are never early,
-/// and where something is measured, which is no test.
+/// No live test asserts how long something takes: clocks are read for the one deadline, for packets
+/// that are never early, and where something is measured, which is no test.
 #[test]
 fn live_tests_take_no_time() {
     let clocks = ["toolbox.rs", "probe.rs", "measured/"];
@@ -184,7 +186,8 @@ fn live_tests_take_no_time() {
     }
 }
 
-/// G99-D-3: what makes up a link reads no TCP header. It gets nothing that could: neither `tcp` nor `wire`.
+/// G99-D-3: what makes up a link reads no TCP header. It gets nothing that could: neither `tcp` nor
+/// `wire`.
 #[test]
 fn links_and_tcp_do_not_know_each_other() {
     let links: &[&str] = &[

@@ -104,8 +104,8 @@ fn no_link_is_dead() {
 /// A file that whoever follows docs/extending.md writes.
 const TO_BE_WRITTEN: &str = "crates/core/src/tcp/congestion/illinois.rs";
 
-/// What stands in code type in a line and names a source file or a script of ours: a path with a folder, from
-/// the root or from within a crate (`congestion/tests/cubic.rs`).
+/// What stands in code type in a line and names a source file or a script of ours: a path with a
+/// folder, from the root or from within a crate (`congestion/tests/cubic.rs`).
 fn sources(line: &str) -> impl Iterator<Item = &str> {
     let code = line.split('`').skip(1).step_by(2);
     code.filter(|text| {

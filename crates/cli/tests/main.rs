@@ -1,4 +1,5 @@
-//! The program as its users meet it, and rules that hold over the whole tree. `live`, which takes root, is apart.
+//! The program as its users meet it, and rules that hold over the whole tree. `live`, which takes
+//! root, is apart.
 
 mod circles;
 mod crate_rules;

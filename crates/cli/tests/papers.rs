@@ -23,7 +23,8 @@ struct Judged {
 }
 
 impl Judged {
-    /// The middle of the 95 % interval, and half its width with what rounding took; `None`: there is no number.
+    /// The middle of the 95 % interval, and half its width with what rounding took; `None`: there
+    /// is no number.
     fn interval(&self) -> Option<(f64, f64)> {
         let (found, half) = self.found.split_once(" ± ").unwrap_or((&self.found, "0"));
         let (found, half): (f64, f64) = (found.parse().ok()?, half.parse().ok()?);

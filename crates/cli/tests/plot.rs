@@ -141,7 +141,8 @@ fn marks_agree_with_tshark() {
     }
 }
 
-/// Opens a page in a browser, with a script behind its own; returns what the script says, and the page's text.
+/// Opens a page in a browser, with a script behind its own; returns what the script says, and the
+/// page's text.
 fn browse(at: &Path, page: &str, size: &str, script: &str) -> (String, String) {
     let text = fs::read_to_string(at.join(page)).unwrap();
     let watch = "<script>window.page_errors = []; \
@@ -215,7 +216,8 @@ fn a_simulated_gateways_legs_are_drawn_and_told() {
         page.contains("\"label\":\"leg satellite\"")
             && page.contains("\"panel\":1,\"name\":\"cwnd\"")
     );
-    // The flow's windows are those of its server: not of the gateways, nor of the leg that the client hears.
+    // The flow's windows are those of its server: not of the gateways, nor of the leg that the
+    // client hears.
     for (capture, has) in [("server", true), ("g1@satellite", false), ("client", false)] {
         succeeds(at, &["plot", &format!("{run}/{capture}.pcapng"), "-o", "x.html"]);
         let page = fs::read_to_string(at.join("x.html")).unwrap();
@@ -224,7 +226,8 @@ fn a_simulated_gateways_legs_are_drawn_and_told() {
     }
 }
 
-/// Two runs beside each other: over the same axes in a still figure, and so from the beginning on a page.
+/// Two runs beside each other: over the same axes in a still figure, and so from the beginning on a
+/// page.
 #[test]
 fn two_runs_are_drawn_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +320,8 @@ fn the_story_tells_causes_triggers_and_limiters() {
     let json = succeeds(at, &["plot", "--explain", "--json", "client.pcapng"]);
     let told: serde_json::Value = serde_json::from_str(&json).unwrap();
     let directions = |number: usize| &told["connections"][number]["directions"][0];
-    // This file's host has sent the second flow's data, whose SYN was here first, and heard the first flow's.
+    // This file's host has sent the second flow's data, whose SYN was here first, and heard the
+    // first flow's.
     assert_eq!(directions(0)["recorded"], true);
     assert_eq!(directions(1)["recorded"], false);
     let events = directions(0)["events"].as_array().unwrap();

@@ -235,7 +235,8 @@ fn node(from: &Spanned<DeValue<'_>>) -> Result<Node, (usize, &'static str)> {
     Ok(Node { value, at })
 }
 
-/// The value that `text` is in TOML, standing at `at`; a text where it is none, so that texts may go without quotes.
+/// The value that `text` is in TOML, standing at `at`; a text where it is none, so that texts may
+/// go without quotes.
 pub fn loose(text: &str, at: usize) -> Node {
     let plain = || Node { value: Value::Text(text.to_owned()), at };
     let Ok(mut table) = parse("", &format!("v = {text}")) else { return plain() };

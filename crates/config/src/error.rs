@@ -23,7 +23,8 @@ pub struct Place {
     pub line: usize,
     /// In characters, counted from one.
     pub column: usize,
-    /// Of errors: the field or the table that stands there, by its path as in a sweep; empty if there is none.
+    /// Of errors: the field or the table that stands there, by its path as in a sweep; empty if
+    /// there is none.
     pub path: String,
 }
 

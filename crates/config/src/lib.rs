@@ -1,8 +1,9 @@
 //! TOML as a tree with places, keys declared once, TCPs as texts, and `gateway.toml`.
 //!
-//! A [`document`] knows where each value stands. A [`reader`] takes typed values from its tables, whose keys are
-//! declared with their documentation. What is wrong is one line that points at the file, line and column:
-//! [`DocumentError`]. Nothing here knows a clock; files are read only through a function of the caller.
+//! A [`document`] knows where each value stands. A [`reader`] takes typed values from its tables,
+//! whose keys are declared with their documentation. What is wrong is one line that points at the
+//! file, line and column: [`DocumentError`]. Nothing here knows a clock; files are read only
+//! through a function of the caller.
 #![forbid(unsafe_code)]
 
 pub mod document;

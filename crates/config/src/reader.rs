@@ -154,7 +154,8 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The text `source` stands in `file` (for messages); `read` gives the text of a file that it names.
+    /// The text `source` stands in `file` (for messages); `read` gives the text of a file that it
+    /// names.
     pub fn new(file: &'a str, source: &'a str, read: &'a ReadFile<'a>) -> Context<'a> {
         Context { file, source, read, files: RefCell::default(), outside: &FileAlone }
     }

@@ -1,9 +1,9 @@
-//! Snapshots, state in few bytes: what is kept in great numbers and seldom looked at, as are the connections of
-//! a gateway that have nothing to do.
+//! Snapshots, state in few bytes: what is kept in great numbers and seldom looked at, as are the
+//! connections of a gateway that have nothing to do.
 //!
 //! Values are written one after another in postcard's format: a whole number takes a byte for each
-//! seven bits that it has, so that what is zero, absent or small takes one. Nothing says which value is
-//! which: what is written is read back by the same program in the same order.
+//! seven bits that it has, so that what is zero, absent or small takes one. Nothing says which
+//! value is which: what is written is read back by the same program in the same order.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -79,8 +79,8 @@ pub(crate) mod fraction {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        // The exponent comes last then: what is zero, or of few digits, is a small number. The sign comes first,
-        // and is mostly zero.
+        // The exponent comes last then: what is zero, or of few digits, is a small number. The sign
+        // comes first, and is mostly zero.
         value.to_bits().reverse_bits().rotate_right(1).serialize(to)
     }
 
@@ -89,7 +89,8 @@ pub(crate) mod fraction {
     }
 }
 
-/// Sizes that are mostly without a limit, which is [`Bytes::MAX`](crate::units::Bytes::MAX): one byte then.
+/// Sizes that are mostly without a limit, which is [`Bytes::MAX`](crate::units::Bytes::MAX): one
+/// byte then.
 pub(crate) mod unlimited {
     use crate::units::Bytes;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,5 @@
-//! What every algorithm holds, and connections from their snapshots. `fuzz`, which has inputs of its own, is apart.
+//! What every algorithm holds, and connections from their snapshots. `fuzz`, which has inputs of
+//! its own, is apart.
 
 mod kept;
 mod pair;

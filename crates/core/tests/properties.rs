@@ -2,7 +2,8 @@
 //! arrives once and in order, windows are at least one segment, no deadline lies in the past,
 //! nothing is sent beyond what the peer promised, and who has nothing to say is quiet.
 //!
-//! Algorithms are put to the test by being in [`RecoveryAlgorithm::ALL`] or [`CongestionAlgorithm::ALL`].
+//! Algorithms are put to the test by being in [`RecoveryAlgorithm::ALL`] or
+//! [`CongestionAlgorithm::ALL`].
 
 use crate::kept::kept;
 use crate::pair::{Close, End, Faults, Pace, Setup, run};

@@ -1,5 +1,5 @@
-//! A connection that is restored from its snapshot after whatever happens to it does, segment for segment,
-//! what it does otherwise.
+//! A connection that is restored from its snapshot after whatever happens to it does, segment for
+//! segment, what it does otherwise.
 
 use crate::kept::kept;
 use bentpipe_core::snapshot::{Reader, Writer};
@@ -77,7 +77,8 @@ impl Setup {
         tcb
     }
 
-    /// All that is sent, if connections are restored from their snapshots after each event, or never.
+    /// All that is sent, if connections are restored from their snapshots after each event, or
+    /// never.
     fn play(&self, restoring: bool) -> Vec<(Instant, usize, Outgoing)> {
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
         // Bursts, silences of some round trips, and silences of seconds.

@@ -66,7 +66,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Whether a flow's hosts are these: its client is known by its own address and by that which NAT has given it.
+    /// Whether a flow's hosts are these: its client is known by its own address and by that which
+    /// NAT has given it.
     pub fn is(&self, flow: &FlowView) -> bool {
         self.is_between(flow.opener, flow.client, flow.server)
     }
@@ -115,7 +116,8 @@ pub struct Snapshot {
     pub totals: Totals,
     /// Each flow, if they were asked for.
     pub flows: Vec<FlowView>,
-    /// The last connections that were not split, by reason, the oldest first, if they were asked for.
+    /// The last connections that were not split, by reason, the oldest first, if they were asked
+    /// for.
     pub unsplit: Vec<Unsplit>,
     /// What would become of the connection that was asked for.
     pub prospect: Option<Prospect>,
@@ -155,7 +157,8 @@ pub(crate) enum Order {
 /// What of a running gateway may be changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reconfiguration {
-    /// The parameters; the gateway [takes](bentpipe_gateway::Gateway::reconfigure) what may be changed.
+    /// The parameters; the gateway [takes](bentpipe_gateway::Gateway::reconfigure) what may be
+    /// changed.
     pub config: Config,
     /// How long it delivers what it holds when it is stopped.
     pub drain: Duration,
@@ -214,8 +217,8 @@ impl ControlClient {
         Self::hear(&receive)
     }
 
-    /// What the gateway receives, sends and comes to from now on, until the outlet is dropped. There is one at a
-    /// time: where there is one already, this one ends at once.
+    /// What the gateway receives, sends and comes to from now on, until the outlet is dropped.
+    /// There is one at a time: where there is one already, this one ends at once.
     ///
     /// # Errors
     /// [`AskError`].
@@ -235,7 +238,8 @@ impl ControlClient {
         Self::hear(&receive)
     }
 
-    /// Has the gateway split or observe until it is [reconfigured](Self::reconfigure); waits until it does.
+    /// Has the gateway split or observe until it is [reconfigured](Self::reconfigure); waits until
+    /// it does.
     ///
     /// # Errors
     /// [`AskError`]. After [`AskError::Late`] it may still do so.

@@ -1,7 +1,8 @@
 //! The gateway on real packets: two TUN devices, a clock, and the pure [`Gateway`] between them.
 //!
-//! Device 0 stands for the LAN, device 1 for the satellite. What a host sends is read from the device of its own side, and
-//! what we say in its name is written there ([`crate::bump`] says how both come about).
+//! Device 0 stands for the LAN, device 1 for the satellite. What a host sends is read from the
+//! device of its own side, and what we say in its name is written there ([`crate::bump`] says how
+//! both come about).
 
 mod answer;
 mod duties;
@@ -132,12 +133,14 @@ impl LiveGateway {
         self.watchdog = Some(watchdog);
     }
 
-    /// Vouches for what `table` has taken off the wire, while it [runs](LiveGateway::run), and lets the rest go by.
+    /// Vouches for what `table` has taken off the wire, while it [runs](LiveGateway::run), and lets
+    /// the rest go by.
     pub fn takes(&mut self, table: Arc<Table>) {
         self.taking = Some(Taking::new(table));
     }
 
-    /// Hears of `repairs` while it [runs](LiveGateway::run), and waits for a device that was deleted.
+    /// Hears of `repairs` while it [runs](LiveGateway::run), and waits for a device that was
+    /// deleted.
     pub fn repaired_by(&mut self, repairs: Repairs) {
         self.repairs = Some(repairs);
     }
@@ -152,8 +155,9 @@ impl LiveGateway {
         self.attend_to_duties(self.clock.now());
     }
 
-    /// Runs until a signal comes that ends it, and then until all that is held has been delivered, but at most
-    /// for `drain`. A second one ends it at once. What is still open is reset in either case.
+    /// Runs until a signal comes that ends it, and then until all that is held has been delivered,
+    /// but at most for `drain`. A second one ends it at once. What is still open is reset in either
+    /// case.
     ///
     /// # Errors
     /// [`LoopError`].
@@ -215,7 +219,8 @@ impl LiveGateway {
         self.gateway.summary()
     }
 
-    /// Forwards what has been taken and not yet read, when it has [run](LiveGateway::run) and nothing is taken any more.
+    /// Forwards what has been taken and not yet read, when it has [run](LiveGateway::run) and
+    /// nothing is taken any more.
     pub fn empty(&mut self) {
         let mut buffer = vec![0; MAX_READ];
         for side in SIDES {

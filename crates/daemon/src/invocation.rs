@@ -1,5 +1,6 @@
-//! The name under which the gateway runs: `bentpipe gateway`, a subcommand of the program that has everything, or
-//! `bentpipe-gateway`, which is this crate alone. Both take the same arguments, and name themselves in what they advise.
+//! The name under which the gateway runs: `bentpipe gateway`, a subcommand of the program that has
+//! everything, or `bentpipe-gateway`, which is this crate alone. Both take the same arguments, and
+//! name themselves in what they advise.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
@@ -35,7 +36,8 @@ impl Program {
         }
     }
 
-    /// Reads the command line. If it is wrong, or asks for help, that is said, and this is the exit code.
+    /// Reads the command line. If it is wrong, or asks for help, that is said, and this is the exit
+    /// code.
     ///
     /// # Errors
     /// The exit code, with which the program is to end at once.
@@ -48,7 +50,8 @@ impl Program {
         let parsed =
             command.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
         parsed.map_err(|error| {
-            // Help and version are printed as they are; of an error, the part that says what is wrong.
+            // Help and version are printed as they are; of an error, the part that says what is
+            // wrong.
             if !error.use_stderr() {
                 error.exit();
             }

@@ -1,5 +1,6 @@
-//! The gateway on real packets: its loop, how packets are taken and given back, its watchdog, its answers to questions, what it
-//! records, what it leaves to the next one; and the command line of all that.
+//! The gateway on real packets: its loop, how packets are taken and given back, its watchdog, its
+//! answers to questions, what it records, what it leaves to the next one; and the command line of
+//! all that.
 #![forbid(unsafe_code)]
 
 pub mod bump;

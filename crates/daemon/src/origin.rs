@@ -1,7 +1,8 @@
-//! Who opens a connection whose address NAT on this host has translated on its way out: asked of connection tracking, by ctnetlink
-//! (linux/netfilter/nfnetlink_conntrack.h).
+//! Who opens a connection whose address NAT on this host has translated on its way out: asked of
+//! connection tracking, by ctnetlink (linux/netfilter/nfnetlink_conntrack.h).
 //!
-//! `nix`, which this crate has anyway: of all that a netlink crate brings, one question and one attribute of its answer are wanted.
+//! `nix`, which this crate has anyway: of all that a netlink crate brings, one question and one
+//! attribute of its answer are wanted.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -47,7 +48,8 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// Who opens the connection whose SYN leaves from `client` to `server`. None if it leaves as it came, or nobody knows.
+    /// Who opens the connection whose SYN leaves from `client` to `server`. None if it leaves as it
+    /// came, or nobody knows.
     pub(crate) fn of(&mut self, client: SocketAddr, server: SocketAddr) -> Option<IpAddr> {
         // To ask would begin to track.
         if self.mute || self.socket.is_none() && !Path::new(TRACKING).exists() {

@@ -1,7 +1,8 @@
-//! By which interface the kernel would send a connection's packets, and which rule of policy routing says so.
+//! By which interface the kernel would send a connection's packets, and which rule of policy
+//! routing says so.
 //!
-//! Asked of `ip`: what a firewall's marks change is asked for each mark that a rule knows, as nobody but the firewall can say
-//! which packets it marks.
+//! Asked of `ip`: what a firewall's marks change is asked for each mark that a rule knows, as
+//! nobody but the firewall can say which packets it marks.
 
 use bentpipe_gateway::policy::Network;
 use bentpipe_linux::command::{CommandError, run};
@@ -28,11 +29,13 @@ pub struct RouteQuery {
 /// Where they would go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The interfaces by which they leave, several if the route has several next hops; or why they do not.
+    /// The interfaces by which they leave, several if the route has several next hops; or why they
+    /// do not.
     pub devices: Result<Vec<String>, Unrouted>,
     /// The routing table that says so, if that is not the main one.
     pub table: Option<String>,
-    /// The rule that leads there, as `ip rule` has it, if another one than those that every kernel has.
+    /// The rule that leads there, as `ip rule` has it, if another one than those that every kernel
+    /// has.
     pub rule: Option<String>,
 }
 
@@ -120,7 +123,8 @@ impl RouteQuery {
         Route { devices, table, rule }
     }
 
-    /// Whether a rule leads packets like these to a table. One that says what is not understood here is none that does.
+    /// Whether a rule leads packets like these to a table. One that says what is not understood
+    /// here is none that does.
     fn is_led_by(
         &self,
         rule: &Map<String, Value>,

@@ -1,12 +1,13 @@
-//! What a gateway leaves for the next one: the connections that it has handed back when it was stopped, with what
-//! their hosts have agreed on, in a file of its runtime directory.
+//! What a gateway leaves for the next one: the connections that it has handed back when it was
+//! stopped, with what their hosts have agreed on, in a file of its runtime directory.
 //!
-//! The next gateway takes the file away as it reads it. So what it has recorded was forwarded since, by the kernel: a
-//! gateway that crashes leaves nothing, as nobody knows what it had promised. What is old, not ours or not as it was
-//! written is not used.
+//! The next gateway takes the file away as it reads it. So what it has recorded was forwarded
+//! since, by the kernel: a gateway that crashes leaves nothing, as nobody knows what it had
+//! promised. What is old, not ours or not as it was written is not used.
 //!
-//! A namespace's number is used again as soon as it is gone, and what its gateway has left is nothing to the next one: its
-//! cookie, which is not (socket(7), `SO_NETNS_COOKIE`), is part of the file's name.
+//! A namespace's number is used again as soon as it is gone, and what its gateway has left is
+//! nothing to the next one: its cookie, which is not (socket(7), `SO_NETNS_COOKIE`), is part of the
+//! file's name.
 
 use bentpipe_gateway::{RecordError, SessionRecord, parse_records, write_records};
 use bentpipe_linux::instance::InstanceError;
@@ -24,8 +25,8 @@ use std::path::PathBuf;
 /// Far more than the records of all flows that a gateway may have.
 const MAX_LEN: u64 = 1 << 28;
 
-/// After so many seconds ports may be used again, and the connections of others be called the same (RFC 9293, 3.4.2: half of 2
-/// MSL as most systems have it).
+/// After so many seconds ports may be used again, and the connections of others be called the same
+/// (RFC 9293, 3.4.2: half of 2 MSL as most systems have it).
 const MAX_AGE: u64 = 60;
 
 /// Why what was left is not used.

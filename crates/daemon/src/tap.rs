@@ -1,8 +1,8 @@
 //! A look at what a running gateway receives and sends, and at the legs of its flows.
 //!
-//! The loop that carries the packets hands copies to a queue of fixed length, and never waits: what does not fit is
-//! counted. Who takes them out writes them down on a thread of its own. Without a tap, the loop asks once a packet
-//! whether there is one.
+//! The loop that carries the packets hands copies to a queue of fixed length, and never waits: what
+//! does not fit is counted. Who takes them out writes them down on a thread of its own. Without a
+//! tap, the loop asks once a packet whether there is one.
 
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::time::Instant;

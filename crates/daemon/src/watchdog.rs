@@ -1,10 +1,11 @@
 //! Whoever watches over a gateway that lives and does not answer.
 //!
-//! When a gateway dies, its programs and devices vanish and the kernel forwards. When it hangs, or is stopped,
-//! packets would wait in its devices until nobody has vouched for it any more for [`PATIENCE`](crate::bump::PATIENCE). A process that
-//! is stopped or waits for something comes back no sooner for that. So a second process, which a SIGSTOP of the first does
-//! not stop, hears a beat from the loop over a pipe, and takes back what was vouched for when there is none. As soon as the loop
-//! goes on, it vouches again. One that is short of a processor has the whole time.
+//! When a gateway dies, its programs and devices vanish and the kernel forwards. When it hangs, or
+//! is stopped, packets would wait in its devices until nobody has vouched for it any more for
+//! [`PATIENCE`](crate::bump::PATIENCE). A process that is stopped or waits for something comes back
+//! no sooner for that. So a second process, which a SIGSTOP of the first does not stop, hears a
+//! beat from the loop over a pipe, and takes back what was vouched for when there is none. As soon
+//! as the loop goes on, it vouches again. One that is short of a processor has the whole time.
 //!
 //! The gateway goes on rather than end: it releases the connections that it had, since their hosts
 //! may have gone on between themselves, but first it delivers what it owes, which an end would cost
@@ -14,9 +15,9 @@
 //! The pipe ends with the gateway, however that ends, and the watchdog with the pipe. What a killed
 //! gateway has left it then removes.
 //!
-//! It acts before it speaks, and what it says waits in a queue of its own process (`output`): whoever reads the log, and
-//! may be why the gateway hangs, cannot hold it up. No signal ends it, since those who signal a service may signal all of
-//! its processes.
+//! It acts before it speaks, and what it says waits in a queue of its own process (`output`):
+//! whoever reads the log, and may be why the gateway hangs, cannot hold it up. No signal ends it,
+//! since those who signal a service may signal all of its processes.
 
 use crate::bump::Vouching;
 use bentpipe_core::time::{Duration, Instant};
@@ -42,9 +43,9 @@ const BEAT: Duration = Duration::from_millis(200);
 
 /// Silence, in milliseconds, after which a loop seems to hang …
 const SILENCE: u16 = 700;
-/// … and further silence, in milliseconds, after which it does: when the watchdog has stood still, too,
-/// the beat comes as soon as both go on. A SYN that waits in the device is repeated after a second
-/// (RFC 6298): by then the kernel is to forward.
+/// … and further silence, in milliseconds, after which it does: when the watchdog has stood still,
+/// too, the beat comes as soon as both go on. A SYN that waits in the device is repeated after a
+/// second (RFC 6298): by then the kernel is to forward.
 const DOUBT: u16 = 100;
 
 /// The loop turns.
@@ -57,13 +58,14 @@ const WATCHING: u8 = b'w';
 /// A watchdog that does not watch after so many milliseconds will not.
 const START: u16 = 10_000;
 
-/// How long it may take to end with the gateway. What it may be doing is then done by the gateway as well.
+/// How long it may take to end with the gateway. What it may be doing is then done by the gateway
+/// as well.
 const PARTING: Duration = Duration::from_secs(3);
 /// From one look at that to the next.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// How long a process that was killed may take to let go of its lock. Its files are closed in their order, and a device
-/// among them may take seconds where many come and go.
+/// How long a process that was killed may take to let go of its lock. Its files are closed in their
+/// order, and a device among them may take seconds where many come and go.
 const LETTING_GO: Duration = Duration::from_secs(30);
 
 /// The gateway's ends of the pipes. Dropping it ends the watchdog.
@@ -76,15 +78,16 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts `command`, which is to call [`watch`] with the descriptor whose number is its last argument, and waits until it
-    /// watches: a gateway that says that it is ready has its watchdog.
+    /// Starts `command`, which is to call [`watch`] with the descriptor whose number is its last
+    /// argument, and waits until it watches: a gateway that says that it is ready has its watchdog.
     ///
     /// # Errors
     /// When there is no such process or pipe, or the process does not watch.
     pub fn start(mut command: Command, vouching: &impl AsFd) -> io::Result<Watchdog> {
         // In a group of its own: Ctrl-Z and Ctrl-C are for the gateway.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        // This copy is for the child. Another child that is started at this moment has it, too, which does no harm.
+        // This copy is for the child. Another child that is started at this moment has it, too,
+        // which does no harm.
         let passed_on = vouching.as_fd().try_clone_to_owned()?;
         fcntl(&passed_on, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let mut process = command.arg(passed_on.as_raw_fd().to_string()).spawn()?;
@@ -143,7 +146,8 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         // If the pipe is full it ends as for a gateway that was killed.
         let _ = self.pipe.write(&[FAREWELL]);
-        // Its log waits for nobody for longer than a second; one that is stopped would be waited for for ever.
+        // Its log waits for nobody for longer than a second; one that is stopped would be waited
+        // for for ever.
         let end = Deadline::now() + PARTING;
         while matches!(self.process.try_wait(), Ok(None)) {
             if Deadline::now() >= end {
@@ -169,8 +173,8 @@ pub enum WatchError {
     Io(#[from] io::Error),
 }
 
-/// What the watchdog process of `service` does, until its standard input ends. It logs what it does. `vouching` is the number of the
-/// descriptor that [`Watchdog::start`] has passed on.
+/// What the watchdog process of `service` does, until its standard input ends. It logs what it
+/// does. `vouching` is the number of the descriptor that [`Watchdog::start`] has passed on.
 ///
 /// # Errors
 /// [`WatchError`].
@@ -193,8 +197,8 @@ pub fn watch(service: &str, vouching: RawFd) -> Result<(), WatchError> {
         match hear(&stdin)? {
             Heard::Nothing if !begun => {}
             Heard::Nothing => {
-                // It may be short of a processor, or turn in a circle; to release its connections is dearer than to wait
-                // until what it has vouched for lapses.
+                // It may be short of a processor, or turn in a circle; to release its connections
+                // is dearer than to wait until what it has vouched for lapses.
                 if !is_running(parent_id()) && !hangs {
                     hangs = retracted(&vouching);
                     if hangs {
@@ -258,8 +262,8 @@ fn hear(pipe: &impl AsFd) -> io::Result<Heard> {
     })
 }
 
-/// Whether something is to be read, or becomes so within so many milliseconds. Signals that come in between cost no
-/// time: whoever sends them could keep us from hearing the silence.
+/// Whether something is to be read, or becomes so within so many milliseconds. Signals that come in
+/// between cost no time: whoever sends them could keep us from hearing the silence.
 fn is_readable_within(pipe: &impl AsFd, millis: u16) -> io::Result<bool> {
     let end = Deadline::now() + Duration::from_millis(millis.into());
     loop {
@@ -302,7 +306,8 @@ mod tests {
     fn who_asks_runs_and_who_waits_does_not() {
         let mut turns = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
         let mut waits = Command::new("sleep").arg("60").spawn().expect("sleep");
-        // Until it has begun to sleep it runs, and one that turns waits for its program's pages now and then.
+        // Until it has begun to sleep it runs, and one that turns waits for its program's pages now
+        // and then.
         let comes_to_be = |process: u32, running: bool| {
             (0..3000).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(10));

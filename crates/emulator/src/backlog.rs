@@ -1,14 +1,18 @@
-//! What came while the emulator was away: its process was stopped, or the machine had no processor for it.
+//! What came while the emulator was away: its process was stopped, or the machine had no processor
+//! for it.
 //!
-//! The kernel keeps such packets and does not say when they came. Were they to enter the link when they are read, the
-//! line would have stood still meanwhile, and each pause would cost rate. So a wake-up that is late by more than
-//! [`LATE`] spreads what it finds evenly over the time in which it was away: of packets that came at a steady rate no
-//! bit of the line is lost. A packet that in truth came later than that must not arrive before its time, though: so it
-//! arrives no earlier than one that came to an idle link when it was read. Its line's time is made up for, its way is not.
+//! The kernel keeps such packets and does not say when they came. Were they to enter the link when
+//! they are read, the line would have stood still meanwhile, and each pause would cost rate. So a
+//! wake-up that is late by more than [`LATE`] spreads what it finds evenly over the time in which
+//! it was away: of packets that came at a steady rate no bit of the line is lost. A packet that in
+//! truth came later than that must not arrive before its time, though: so it arrives no earlier
+//! than one that came to an idle link when it was read. Its line's time is made up for, its way is
+//! not.
 
 use bentpipe_core::time::{Duration, Instant};
 
-/// What a wake-up is late by before anything is made up for: timers are late by less on an idle machine.
+/// What a wake-up is late by before anything is made up for: timers are late by less on an idle
+/// machine.
 const LATE: Duration = Duration::from_millis(1);
 /// No more than this is made up for: who stops a link for longer means it.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -72,7 +76,8 @@ mod tests {
         assert_eq!(wake_at(at(3), None), None);
     }
 
-    /// When the last of 2000 packets leaves a line that they just fill, if every 200 ms the loop is away for 20 ms.
+    /// When the last of 2000 packets leaves a line that they just fill, if every 200 ms the loop is
+    /// away for 20 ms.
     fn ends(made_up_for: bool) -> Instant {
         let config = LinkConfig {
             rate: Some(Rate::from_bits_per_sec(8_000_000).into()),
@@ -104,7 +109,8 @@ mod tests {
         last
     }
 
-    /// However late it is looked at, and whatever comes meanwhile: no packet arrives before rate and delay let it.
+    /// However late it is looked at, and whatever comes meanwhile: no packet arrives before rate
+    /// and delay let it.
     #[test]
     fn no_packet_is_early() {
         let config = LinkConfig {
@@ -126,7 +132,8 @@ mod tests {
             }
         };
         for _ in 0..2000 {
-            // What it was to wake at, and when it did; packets come at any moment in between, and while it reads.
+            // What it was to wake at, and when it did; packets come at any moment in between, and
+            // while it reads.
             let deadline = now + LOOK;
             let woke = deadline + Duration::from_micros(random.random_range(0..20_000));
             let read = woke + Duration::from_micros(random.random_range(1..500));

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// How long each sleep is.
 const SLEEP: Duration = Duration::from_millis(1);
 
-/// Sleeps again and again on the calling thread until `ended`; by how much later than asked it woke.
+/// Sleeps again and again on the calling thread until `ended`; by how much later than asked it
+/// woke.
 pub(crate) fn measure(ended: &AtomicBool) -> Lateness {
     poll::set_timer_slack();
     let mut lateness = Lateness::default();

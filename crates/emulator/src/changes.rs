@@ -1,4 +1,5 @@
-//! Changes of a running link, said as settings: which of them it takes, and what they make of its two directions.
+//! Changes of a running link, said as settings: which of them it takes, and what they make of its
+//! two directions.
 
 use crate::live::{self, LiveError};
 use bentpipe_links::{DirectionChange, Directions, LinkSettings, SettingsError};
@@ -50,7 +51,8 @@ pub struct LinkChange {
     pub directions: [Option<DirectionChange>; 2],
 }
 
-/// Reads a change of the link with these `settings` and `seed`, whose directions the emulator has in the order `order`.
+/// Reads a change of the link with these `settings` and `seed`, whose directions the emulator has
+/// in the order `order`.
 ///
 /// # Errors
 /// [`ChangeError`]

@@ -94,8 +94,9 @@ impl link::LinkPacket for Datagram {
 }
 
 impl DirectionPacket for Datagram {
-    /// Turns over the bit at this part of what is behind the IP header, so that the transport's checksum is wrong; of
-    /// a header alone, one of its own. The packet goes on: the host that it reaches discards it.
+    /// Turns over the bit at this part of what is behind the IP header, so that the transport's
+    /// checksum is wrong; of a header alone, one of its own. The packet goes on: the host that it
+    /// reaches discards it.
     fn damage(mut self, place: f64) -> Result<Datagram, Datagram> {
         self.note("damaged: one bit");
         self.damaged = true;
@@ -135,8 +136,8 @@ impl Datagram {
         }
     }
 
-    /// Source, destination, protocol, and what is behind the IP header, if that begins here. A header of IPv6
-    /// behind the first is taken for the protocol.
+    /// Source, destination, protocol, and what is behind the IP header, if that begins here. A
+    /// header of IPv6 behind the first is taken for the protocol.
     fn flow(&self) -> Option<(IpAddr, IpAddr, u8, &[u8])> {
         let packet = &self.ip.bytes[..];
         match packet.first()? >> 4 {

@@ -1,5 +1,6 @@
-//! How a recording learns which packets a queue has dropped: queues let go of them without a word, as the simulator
-//! needs only their number. A packet with a ticket that vanishes before it has arrived says so in its list.
+//! How a recording learns which packets a queue has dropped: queues let go of them without a word,
+//! as the simulator needs only their number. A packet with a ticket that vanishes before it has
+//! arrived says so in its list.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

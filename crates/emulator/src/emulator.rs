@@ -1,10 +1,11 @@
 //! The live link emulator: two TUN devices with one link for each direction between them.
 //!
-//! The same [`Direction`] runs in the simulator; here its clock is the kernel's and its packets are real.
+//! The same [`Direction`] runs in the simulator; here its clock is the kernel's and its packets are
+//! real.
 //!
 //! A packet enters its link when it is read and leaves when its moment has come, or as soon after
-//! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up. What came while
-//! it was late is made up for (`backlog`).
+//! as the loop wakes: events inside the link keep their exact moments, so lateness does not add up.
+//! What came while it was late is made up for (`backlog`).
 
 use crate::backlog::{self, Away};
 use crate::datagram::Datagram;
@@ -33,8 +34,8 @@ const BURST: usize = 64;
 /// Packets read at once when the loop was away: what comes at 2 Gbit/s in 120 ms.
 const BACKLOG: usize = 20_000;
 
-/// Packets that leave so soon after one another are written together, if they can be: a wake-up costs as much as
-/// several packets.
+/// Packets that leave so soon after one another are written together, if they can be: a wake-up
+/// costs as much as several packets.
 const DENSE: Duration = Duration::from_micros(50);
 /// Then the first of them waits so long for others. A timer's own lateness comes on top.
 const GATHER: Duration = Duration::from_micros(20);
@@ -119,7 +120,8 @@ impl Emulator {
         }
     }
 
-    /// Takes nothing longer from now on, as where its devices' own MTUs do not say how long packets may be.
+    /// Takes nothing longer from now on, as where its devices' own MTUs do not say how long packets
+    /// may be.
     pub fn limit_length(&mut self, limit: LengthLimit) {
         self.limit = Some(limit);
     }
@@ -140,8 +142,8 @@ impl Emulator {
         self.questions = Some(questions);
     }
 
-    /// Runs until a signal comes, which it returns, or `stop` becomes readable. It can be run again;
-    /// packets stay inside meanwhile.
+    /// Runs until a signal comes, which it returns, or `stop` becomes readable. It can be run
+    /// again; packets stay inside meanwhile.
     ///
     /// # Errors
     /// [`LoopError`].
@@ -157,7 +159,8 @@ impl Emulator {
             let now = self.clock.now();
             self.deliver(now);
             let next = self.link.next();
-            // While packets leave one after the other, what has come is read when some of them have.
+            // While packets leave one after the other, what has come is read when some of them
+            // have.
             let dense = next.is_some_and(|next| next <= self.last_due + DENSE);
             let next = next.map(|next| if dense { next + GATHER } else { next });
             let deadline = backlog::wake_at(now, next);
@@ -219,8 +222,8 @@ impl Emulator {
         self.questions = Some(questions);
     }
 
-    /// Begins anew, at time zero, as a link that is configured so and that nothing has crossed yet. What was inside
-    /// is gone.
+    /// Begins anew, at time zero, as a link that is configured so and that nothing has crossed yet.
+    /// What was inside is gone.
     pub fn restart(&mut self, config: impl Into<DuplexLinkConfig>) {
         self.clock = Clock::start();
         self.link = DuplexLink::new(config.into());
@@ -292,7 +295,8 @@ impl Emulator {
         self.link.next().is_some_and(|next| next <= now)
     }
 
-    /// Reads from device `side` into its link, up to [`BURST`] times. What is to leave meanwhile does.
+    /// Reads from device `side` into its link, up to [`BURST`] times. What is to leave meanwhile
+    /// does.
     fn admit(&mut self, side: usize, buffer: &mut [u8]) -> Result<(), LoopError> {
         for _ in 0..BURST {
             let now = self.clock.now();

@@ -1,7 +1,7 @@
 //! Forwarding by this host, switched on for a while: `bentpipe link --nat`.
 //!
-//! What is changed is written down first, in our user's directory. Who ends as the last one of this network namespace
-//! restores it, and if that was killed, the next one does.
+//! What is changed is written down first, in our user's directory. Who ends as the last one of this
+//! network namespace restores it, and if that was killed, the next one does.
 
 use bentpipe_linux::runtime_dir::RuntimeDir;
 use std::fs;
@@ -17,8 +17,8 @@ const SIX: &str = "/proc/sys/net/ipv6/conf";
 /// Our record.
 const RECORD: &str = "bentpipe link forwarding";
 
-/// Has this host forward IPv4 and IPv6, if it does not. Interfaces that heed router advertisements go on doing so
-/// (`accept_ra=2`): the kernel would have those of a router stop.
+/// Has this host forward IPv4 and IPv6, if it does not. Interfaces that heed router advertisements
+/// go on doing so (`accept_ra=2`): the kernel would have those of a router stop.
 ///
 /// # Errors
 /// When a setting cannot be written or noted.

@@ -1,7 +1,7 @@
 //! How punctual the emulator is: by how much later than intended packets have left.
 //!
-//! A histogram of fixed size whose buckets are 1/32 of a power of two wide, so that a percentile is at most 3 % too
-//! high, whatever its size (as in HdrHistogram, of which no more is needed here).
+//! A histogram of fixed size whose buckets are 1/32 of a power of two wide, so that a percentile is
+//! at most 3 % too high, whatever its size (as in HdrHistogram, of which no more is needed here).
 
 use bentpipe_core::time::Duration;
 
@@ -64,7 +64,8 @@ impl Lateness {
         Duration::ZERO
     }
 
-    /// Whether one packet in a hundred was late by more than 1 ms; of fewer packets than that nothing is said.
+    /// Whether one packet in a hundred was late by more than 1 ms; of fewer packets than that
+    /// nothing is said.
     pub fn is_late(&self) -> bool {
         self.count >= 100 && self.quantile(0.99) > LATE
     }

@@ -1,5 +1,5 @@
-//! Questions to a running link, and changes of it. Who asks waits on a thread of its own; the loop that carries the
-//! packets answers between two of them.
+//! Questions to a running link, and changes of it. Who asks waits on a thread of its own; the loop
+//! that carries the packets answers between two of them.
 
 use crate::summary::LinkSummary;
 use bentpipe_core::link::Count;
@@ -21,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub enum LinkQuestion {
     /// How it is.
     Show,
-    /// To go on otherwise, in the directions for which there is something; and how it was until then.
+    /// To go on otherwise, in the directions for which there is something; and how it was until
+    /// then.
     Change(Box<[Option<DirectionChange>; 2]>),
 }
 

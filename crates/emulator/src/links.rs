@@ -1,5 +1,5 @@
-//! The links that run on this machine, found from another shell: each has a socket in its user's directory, whose name
-//! has its process and its own name, whatever network namespace it is in.
+//! The links that run on this machine, found from another shell: each has a socket in its user's
+//! directory, whose name has its process and its own name, whatever network namespace it is in.
 
 use bentpipe_linux::runtime_dir::RuntimeDir;
 use bentpipe_linux::serve::{self, ClientError, ServeError, Server};

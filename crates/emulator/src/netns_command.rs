@@ -84,8 +84,9 @@ pub enum Nat {
 }
 
 impl NetnsCommand {
-    /// Runs `command` (its name and arguments). Has this host forward for it if `nat` says so. Returns the devices: 0 towards the command, 1
-    /// towards this host's network. Longer packets than `mtu` get a router's answer from the kernel.
+    /// Runs `command` (its name and arguments). Has this host forward for it if `nat` says so.
+    /// Returns the devices: 0 towards the command, 1 towards this host's network. Longer packets
+    /// than `mtu` get a router's answer from the kernel.
     ///
     /// # Errors
     /// [`NetnsCommandError`].
@@ -239,8 +240,8 @@ impl Drop for Masquerade {
     }
 }
 
-/// Removes the nft tables of those that were killed: nobody has the lock of their number. The rest is gone with its
-/// process; a command that still runs has no network any more.
+/// Removes the nft tables of those that were killed: nobody has the lock of their number. The rest
+/// is gone with its process; a command that still runs has no network any more.
 fn remove_leftovers() -> Vec<String> {
     let tables = run("nft", &["list", "tables", "inet"], "").unwrap_or_default();
     let numbers =

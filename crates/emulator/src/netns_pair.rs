@@ -1,5 +1,5 @@
-//! A link from one network namespace to another: a new TUN device in each, which hosts use as any other interface. The
-//! devices go with this process, whatever ends it.
+//! A link from one network namespace to another: a new TUN device in each, which hosts use as any
+//! other interface. The devices go with this process, whatever ends it.
 
 use bentpipe_linux::netns::{Namespace, NetnsError};
 use bentpipe_linux::tun::{Offload, Tun, TunError};

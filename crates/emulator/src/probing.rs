@@ -1,8 +1,10 @@
-//! The delay and loss between two hosts, measured by UDP probes: what an emulated link replays as a trace.
+//! The delay and loss between two hosts, measured by UDP probes: what an emulated link replays as a
+//! trace.
 //!
-//! One host listens and sends each probe back; the other sends probes and writes the trace. A reply is as long as its
-//! probe and nothing else is answered, not even a reply, so that a forged sender gains nothing and two listeners do not
-//! talk to each other. The session's token is random: who does not see the probes cannot forge replies to them.
+//! One host listens and sends each probe back; the other sends probes and writes the trace. A reply
+//! is as long as its probe and nothing else is answered, not even a reply, so that a forged sender
+//! gains nothing and two listeners do not talk to each other. The session's token is random: who
+//! does not see the probes cannot forge replies to them.
 
 use bentpipe_core::time::Duration;
 use std::fs::File;
@@ -32,7 +34,8 @@ pub struct Probing {
     pub every: Duration,
     /// How long a line of the trace holds.
     pub step: Duration,
-    /// Whether the delay is that from here to there by both hosts' clocks, and not half of the round trip.
+    /// Whether the delay is that from here to there by both hosts' clocks, and not half of the
+    /// round trip.
     pub one_way: bool,
 }
 
@@ -223,7 +226,8 @@ impl Probed {
     }
 }
 
-/// The median delay of these probes, if any came back, and the loss of each way by which as many did not.
+/// The median delay of these probes, if any came back, and the loss of each way by which as many
+/// did not.
 fn summary(probes: &[Sent]) -> (Option<i64>, f64) {
     let mut delays: Vec<i64> = probes.iter().filter_map(|probe| probe.delay).collect();
     delays.sort_unstable();

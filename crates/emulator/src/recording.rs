@@ -1,8 +1,8 @@
-//! What crosses a link, as a capture: each packet where it came in, with the queue that it found, and where it left;
-//! what did not arrive, and why, apart.
+//! What crosses a link, as a capture: each packet where it came in, with the queue that it found,
+//! and where it left; what did not arrive, and why, apart.
 //!
-//! A thread of its own writes the file. The loop that carries packets never waits for it: what the thread does not get
-//! done in time is left out and counted.
+//! A thread of its own writes the file. The loop that carries packets never waits for it: what the
+//! thread does not get done in time is left out and counted.
 
 use bentpipe_capture::pcapng::{Interface, Packet, Way, Writer};
 use std::fs::File;
@@ -79,7 +79,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins the file at `path`, which is made anew, with an interface for each of the two `ends` of the link.
+    /// Begins the file at `path`, which is made anew, with an interface for each of the two `ends`
+    /// of the link.
     ///
     /// # Errors
     /// When there is no such file to be had, or no thread.
@@ -119,7 +120,8 @@ impl Recording {
     }
 }
 
-/// Writes what comes until nothing will any more. When the file is full, or cannot be written, that is said once.
+/// Writes what comes until nothing will any more. When the file is full, or cannot be written, that
+/// is said once.
 fn write(
     name: &str,
     writer: &mut Writer<BufWriter<File>>,
@@ -180,7 +182,8 @@ fn put(writer: &mut Writer<BufWriter<File>>, record: &RecordedPacket) -> io::Res
     writer.packet(&Packet { interface, at: *at, bytes, len: *len as u64, way, comment })
 }
 
-/// How long the headers of a packet are: of IP, and of what is in it, if that is known and begins here.
+/// How long the headers of a packet are: of IP, and of what is in it, if that is known and begins
+/// here.
 fn headers(packet: &[u8]) -> usize {
     let (ip, protocol) = match packet.first().map(|byte| byte >> 4) {
         Some(4) if packet.len() >= 20 => {

@@ -1,5 +1,5 @@
-//! How well this machine emulates a link: two hosts of our own, which fill the link for some seconds, and a bare timer
-//! beside it.
+//! How well this machine emulates a link: two hosts of our own, which fill the link for some
+//! seconds, and a bare timer beside it.
 
 use crate::bare_timer;
 use crate::duplex_link::DuplexLinkConfig;
@@ -61,18 +61,21 @@ pub enum SelfTestError {
 /// What was found.
 #[derive(Debug)]
 pub struct SelfTest {
-    /// What came out of each direction that was filled, as the receiver saw it; none of fewer than two packets.
+    /// What came out of each direction that was filled, as the receiver saw it; none of fewer than
+    /// two packets.
     pub rates: [Option<Rate>; 2],
     /// What the emulator says of itself.
     pub summary: LinkSummary,
     /// By how much later than asked a thread woke that only slept meanwhile.
     pub bare_timer: Lateness,
-    /// Processor time that the emulator's thread has used, a packet that it has released; none without packets.
+    /// Processor time that the emulator's thread has used, a packet that it has released; none
+    /// without packets.
     pub cost: Option<Duration>,
 }
 
-/// Fills the link that is configured so for `span`, each direction with more than its `rates` say, or not at all. Emulator
-/// and bare timer are real-time threads if told so. The namespaces have no names and go with this process.
+/// Fills the link that is configured so for `span`, each direction with more than its `rates` say,
+/// or not at all. Emulator and bare timer are real-time threads if told so. The namespaces have no
+/// names and go with this process.
 ///
 /// # Errors
 /// [`SelfTestError`].

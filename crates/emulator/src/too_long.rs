@@ -1,5 +1,5 @@
-//! Packets that are longer than a link's MTU, as at a router in front of it: those of IPv4 that allow it are cut (RFC 791, 3.2),
-//! of the others the sender is told (RFC 1191, RFC 8201).
+//! Packets that are longer than a link's MTU, as at a router in front of it: those of IPv4 that
+//! allow it are cut (RFC 791, 3.2), of the others the sender is told (RFC 1191, RFC 8201).
 
 use crate::datagram::Datagram;
 use bentpipe_core::wire::IcmpError;
@@ -54,7 +54,8 @@ impl LengthLimit {
         packet.ip.bytes.len() > self.mtu || is_six && self.mtu < IPV6_MTU
     }
 
-    /// What goes on of a packet that has come in on this side. It has a right checksum then, and each part its own header.
+    /// What goes on of a packet that has come in on this side. It has a right checksum then, and
+    /// each part its own header.
     pub(crate) fn pass(&mut self, side: usize, mut packet: Datagram) -> Vec<Datagram> {
         packet.ip.complete();
         if let Some(parts) = cut(&packet, self.mtu) {
@@ -133,8 +134,9 @@ fn copied_options(options: &[u8]) -> Vec<u8> {
     copied
 }
 
-/// Whether its sender is told: not of an error, of a later fragment, of what goes to many or comes from nobody in particular
-/// (RFC 1122, 3.2.2; RFC 4443, 2.4, which has "too big" for many as well).
+/// Whether its sender is told: not of an error, of a later fragment, of what goes to many or comes
+/// from nobody in particular (RFC 1122, 3.2.2; RFC 4443, 2.4, which has "too big" for many as
+/// well).
 fn is_answered(packet: &[u8]) -> bool {
     const ICMP: u8 = 1;
     const ICMPV6: u8 = 58;

@@ -1,7 +1,7 @@
-//! The private option by which two gateways find each other: an experimental option (RFC 6994)
-//! in the SYN and the SYN-ACK, with one byte that tells which options the gateway has added, and
-//! whether it takes data before the client has acknowledged the SYN-ACK. What it was told of the link follows, if
-//! there is something and room for it ([`ToldLink`]).
+//! The private option by which two gateways find each other: an experimental option (RFC 6994) in
+//! the SYN and the SYN-ACK, with one byte that tells which options the gateway has added, and
+//! whether it takes data before the client has acknowledged the SYN-ACK. What it was told of the
+//! link follows, if there is something and room for it ([`ToldLink`]).
 //!
 //! A host ignores it. It is sent to, and believed from, the satellite side only.
 
@@ -44,7 +44,8 @@ impl Announcement {
             .map_or(ToldLink::default(), |body| ToldLink::read(body.get(1..).unwrap_or_default()))
     }
 
-    /// Adds the announcement, and what is told of the `link` if there is room; without room for itself nothing happens.
+    /// Adds the announcement, and what is told of the `link` if there is room; without room for
+    /// itself nothing happens.
     pub(crate) fn put(self, link: ToldLink, options: &mut TcpOptions) -> bool {
         let flags = [self.window_scale, self.sack, self.timestamps, self.takes_early_data];
         let bits = flags.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag));

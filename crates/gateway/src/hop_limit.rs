@@ -1,8 +1,9 @@
 //! The hop limit of what is sent in a host's name: as the host's own packets have it.
 //!
-//! A segment with a low one is not like the others. Programs send such so that they die before the far host:
-//! traceroutes within a connection, and those that show a censor other bytes than the server gets. So a single
-//! segment never lowers what the gateway sends with, and one that is far below does not count at all.
+//! A segment with a low one is not like the others. Programs send such so that they die before the
+//! far host: traceroutes within a connection, and those that show a censor other bytes than the
+//! server gets. So a single segment never lowers what the gateway sends with, and one that is far
+//! below does not count at all.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,8 @@ const RUN: u8 = 16;
 /// Paths change by so many hops, and by more at times.
 const TOLERANCE: u8 = 3;
 
-/// A hop limit below this one may end before the far host. Hosts begin with 64 at least, and no path is so long that it would
-/// be left with less.
+/// A hop limit below this one may end before the far host. Hosts begin with 64 at least, and no
+/// path is so long that it would be left with less.
 const LOW: u8 = 16;
 
 /// The largest hop limit of late in a host's packets.

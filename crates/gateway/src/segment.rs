@@ -16,8 +16,9 @@ pub(crate) struct Segment<'a> {
 }
 
 impl Segment<'_> {
-    /// Whether it may be meant for others than the far host, to which its sender has sent with `usual` before: it has a
-    /// signature, and the SYN had none, or it may die on the way. What the far host makes of it is for that to say.
+    /// Whether it may be meant for others than the far host, to which its sender has sent with
+    /// `usual` before: it has a signature, and the SYN had none, or it may die on the way. What the
+    /// far host makes of it is for that to say.
     pub(crate) fn is_doubtful(&self, usual: HopLimit) -> bool {
         self.tcp.options.is_signed() || usual.is_far_above(self.ip.hop_limit)
     }

@@ -1,5 +1,5 @@
-//! What a connection costs that is forwarded and may be split in mid-life, by what the heap has given: of many
-//! connections few are long (G01-W-2).
+//! What a connection costs that is forwarded and may be split in mid-life, by what the heap has
+//! given: of many connections few are long (G01-W-2).
 
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::time::Instant;

@@ -10,7 +10,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 const FLOWS: u32 = 1_000;
 
-/// Bytes for each idle flow: its two TCPs at rest, what belongs to them, and its places in the tables.
+/// Bytes for each idle flow: its two TCPs at rest, what belongs to them, and its places in the
+/// tables.
 const LIMIT: i64 = 1_100;
 
 const CLIENT_ISN: SeqNum = SeqNum(1_000);

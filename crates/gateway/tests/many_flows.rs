@@ -1,5 +1,6 @@
-//! As many connections as a gateway has to bear: new ones by the ten thousand a second, and a hundred
-//! thousand that are idle, by its defaults; and what each costs, by what the heap has given.
+//! As many connections as a gateway has to bear: new ones by the ten thousand a second, and a
+//! hundred thousand that are idle, by its defaults; and what each costs, by what the heap has
+//! given.
 
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Imports between the gateway's rooms run one way, as ARCHITECTURE.md has them: who decides does not know who asks.
+//! Imports between the gateway's rooms run one way, as ARCHITECTURE.md has them: who decides does
+//! not know who asks.
 
 use std::fs;
 use std::path::Path;

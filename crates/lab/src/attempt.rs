@@ -19,8 +19,8 @@ pub enum Attempt {
     GivenUp,
 }
 
-/// Makes run `run` of `point` by `runner` and stores it, with its series and captures if there are to be any. `go_on`
-/// is as in [`Runner::run`].
+/// Makes run `run` of `point` by `runner` and stores it, with its series and captures if there are
+/// to be any. `go_on` is as in [`Runner::run`].
 ///
 /// # Errors
 /// It cannot be stored.

@@ -63,14 +63,14 @@ impl Dispatch {
         Dispatch { plan, failures: Vec::new(), made: 0, found: 0 }
     }
 
-    /// From now on at most so many runs of a point are made that may turn out not to be needed: as many as have somebody to
-    /// make them.
+    /// From now on at most so many runs of a point are made that may turn out not to be needed: as
+    /// many as have somebody to make them.
     pub fn make_ahead(&mut self, ahead: u32) {
         self.plan.make_ahead(ahead);
     }
 
-    /// The next run to be made; its point is then in `latest`. One that is stored is settled on the way, before anyone
-    /// is given another: so no run is made ahead where what is stored is enough.
+    /// The next run to be made; its point is then in `latest`. One that is stored is settled on the
+    /// way, before anyone is given another: so no run is made ahead where what is stored is enough.
     pub fn next(
         &mut self,
         campaign: &Campaign<'_>,

@@ -1,5 +1,6 @@
-//! The figures that summaries are made of: one number each of a flow, a link, a group or a run. One that
-//! is added here is in the summaries' tables and in their JSON, with its mean and its spread over the runs.
+//! The figures that summaries are made of: one number each of a flow, a link, a group or a run. One
+//! that is added here is in the summaries' tables and in their JSON, with its mean and its spread
+//! over the runs.
 
 use bentpipe_core::time::Duration;
 use bentpipe_results::{Completions, ExtendedTally, FlowRow, GroupRow, LinkRow, RunRow};

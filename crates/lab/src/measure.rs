@@ -1,4 +1,5 @@
-//! Runs in real time: one after the other, each made even if the store has it, as real hosts never do the same twice.
+//! Runs in real time: one after the other, each made even if the store has it, as real hosts never
+//! do the same twice.
 
 use crate::executed::{Event, Executed, Failure, LabError};
 use crate::plan::{Job, PointEnd};
@@ -8,13 +9,14 @@ use bentpipe_scenario::repeat::Decision;
 use bentpipe_scenario::{Experiment, Point, Repeat};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Makes run number *n* of the point at a place among those to be measured, as a [`Runner`](crate::Runner) does; what it fails with as a
-/// whole ends all.
+/// Makes run number *n* of the point at a place among those to be measured, as a
+/// [`Runner`](crate::Runner) does; what it fails with as a whole ends all.
 pub type Make<'a, E> =
     dyn FnMut(usize, u32, &mut dyn FnMut(f64) -> bool) -> Result<Result<Outcome, RunError>, E> + 'a;
 
-/// Makes all runs of `points`, as many of each as `experiment` says, and keeps them in `store`. When `stop` becomes true, the
-/// run that is under way is given up, and those that have ended are kept.
+/// Makes all runs of `points`, as many of each as `experiment` says, and keeps them in `store`.
+/// When `stop` becomes true, the run that is under way is given up, and those that have ended are
+/// kept.
 ///
 /// # Errors
 /// What `run` fails with; a run cannot be stored.

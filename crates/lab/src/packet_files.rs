@@ -1,9 +1,9 @@
-//! The captures of a run: a pcapng file for each host and each side of a gateway, and for each host and gateway a
-//! recording of what its TCP does and why, written while the run goes on.
+//! The captures of a run: a pcapng file for each host and each side of a gateway, and for each host
+//! and gateway a recording of what its TCP does and why, written while the run goes on.
 //!
 //! A file for each, and not one with an interface for each: programs that read captures take a
-//! packet that was seen at both ends, or on both sides of a gateway, for a retransmission. Recordings say which leg of a
-//! gateway they are of.
+//! packet that was seen at both ends, or on both sides of a gateway, for a retransmission.
+//! Recordings say which leg of a gateway they are of.
 
 use bentpipe_capture::pcapng::{self, Packet, Way};
 use bentpipe_core::time::Instant;
@@ -259,7 +259,8 @@ fn place(side: Option<Side>) -> usize {
     side.map_or(0, |side| side as usize)
 }
 
-/// A node's name if it can be a file's, else its number; of a gateway's side `NAME@SIDE`, which no node is called.
+/// A node's name if it can be a file's, else its number; of a gateway's side `NAME@SIDE`, which no
+/// node is called.
 fn file_name(index: usize, name: &str, side: Option<Side>, suffix: &str) -> PathBuf {
     let side = side.map(|side| format!("@{}", side.name())).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -1,8 +1,8 @@
 //! Tables as Parquet files, by the format's low-level writer.
 //!
 //! Every column is optional; texts are UTF8, counts unsigned 64-bit integers, numbers doubles.
-//! Rows are gathered into groups, of which the file has one column after the other. Until a group is whole its columns
-//! wait in a spool, so that no more than a few rows are in memory.
+//! Rows are gathered into groups, of which the file has one column after the other. Until a group
+//! is whole its columns wait in a spool, so that no more than a few rows are in memory.
 
 use crate::cell::{Cell, Heading, Kind, Row};
 use crate::spool::{Place, Spool};
@@ -22,8 +22,8 @@ const GROUP: usize = 65_536;
 /// So many rows are in memory at most.
 const BLOCK: usize = 256;
 
-/// So many blocks of a column are written at once: 1024 cells, by which the writer counts in any case. The file is the same
-/// as if all were.
+/// So many blocks of a column are written at once: 1024 cells, by which the writer counts in any
+/// case. The file is the same as if all were.
 const AT_ONCE: usize = 4;
 
 /// A Parquet file that is being written.
@@ -40,7 +40,8 @@ pub(crate) struct ParquetFile<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// A file with these columns, which may have another beside it, in this folder, for as long as it is written.
+    /// A file with these columns, which may have another beside it, in this folder, for as long as
+    /// it is written.
     pub(crate) fn new(to: W, headings: &[Heading], beside: &Path) -> Result<ParquetFile<W>> {
         let fields = headings.iter().map(|heading| field(heading).map(Arc::new));
         let fields = fields.collect::<Result<Vec<_>>>()?;

@@ -1,5 +1,6 @@
-//! The figures of a point's runs on their way into its summary. Of a run that was added nothing stays in memory: its
-//! figures wait in a spool, as they are needed a second time, for their distances from the mean.
+//! The figures of a point's runs on their way into its summary. Of a run that was added nothing
+//! stays in memory: its figures wait in a spool, as they are needed a second time, for their
+//! distances from the mean.
 
 use crate::figures::FLOW_FIGURES;
 use crate::spool::{Place, Spool};

@@ -3,11 +3,12 @@
 use bentpipe_results::{Outcome, RunError, Sinks};
 use bentpipe_scenario::Scenario;
 
-/// Makes runs of scenarios. Every function with the signature of [`Runner::run`] is one, `bentpipe_sim::run_into`
-/// among them.
+/// Makes runs of scenarios. Every function with the signature of [`Runner::run`] is one,
+/// `bentpipe_sim::run_into` among them.
 pub trait Runner: Sync {
-    /// Makes run `run` of `scenario`, counted from zero. It hands what is recorded to `sinks` as it comes, and tells
-    /// `go_on` now and then the share of its time that has passed. If that returns false, the run is given up.
+    /// Makes run `run` of `scenario`, counted from zero. It hands what is recorded to `sinks` as it
+    /// comes, and tells `go_on` now and then the share of its time that has passed. If that returns
+    /// false, the run is given up.
     ///
     /// # Errors
     /// [`RunError`].

@@ -1,5 +1,5 @@
-//! A run's time series on disk: written row by row while the run goes on, and read so again. No more
-//! than a row of them is in memory.
+//! A run's time series on disk: written row by row while the run goes on, and read so again. No
+//! more than a row of them is in memory.
 //!
 //! A row is its length in four bytes, the least first, and its cells as postcard has them.
 

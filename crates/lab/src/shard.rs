@@ -7,8 +7,9 @@ use std::str::FromStr;
 
 /// Part `index`, counted from zero, of `count`.
 ///
-/// Runs are dealt out one after the other. Where a rule says how many a point needs, all of a point's runs are in one
-/// part: whether there is to be another depends on what those before have given.
+/// Runs are dealt out one after the other. Where a rule says how many a point needs, all of a
+/// point's runs are in one part: whether there is to be another depends on what those before have
+/// given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: usize,

@@ -50,8 +50,8 @@ impl Source {
         Ok(Source { name, text, folder })
     }
 
-    /// `text`, which is called `name` in messages. The files that it names lie in `folder`; without one, they are those
-    /// of the examples.
+    /// `text`, which is called `name` in messages. The files that it names lie in `folder`; without
+    /// one, they are those of the examples.
     pub fn of_text(name: &str, text: &str, folder: Option<PathBuf>) -> Source {
         Source { name: name.to_owned(), text: text.to_owned(), folder }
     }

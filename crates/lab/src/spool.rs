@@ -1,4 +1,5 @@
-//! Values that wait in a file until all of them are there, so that memory does not grow with their number.
+//! Values that wait in a file until all of them are there, so that memory does not grow with their
+//! number.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -46,7 +46,8 @@ impl Key {
         Key(digest.finalize().into())
     }
 
-    /// The same of a run that was measured on real stacks, which is not to be taken for a simulated one.
+    /// The same of a run that was measured on real stacks, which is not to be taken for a simulated
+    /// one.
     pub fn of_measurement(canonical: &str, run: u32) -> Key {
         Key::of(&format!("# measured\n{canonical}"), run)
     }
@@ -112,13 +113,14 @@ impl RunRecord {
         }
     }
 
-    /// Its rows of a table, with the columns of [`Table::headings`]. Series are in a file of their own
-    /// ([`Store::read_series`]).
+    /// Its rows of a table, with the columns of [`Table::headings`]. Series are in a file of their
+    /// own ([`Store::read_series`]).
     pub fn rows(&self, table: Table) -> &[Row] {
         &self.tables[table as usize]
     }
 
-    /// With nothing but the rows of these tables: for who holds many runs that are in a store, and stores none of them.
+    /// With nothing but the rows of these tables: for who holds many runs that are in a store, and
+    /// stores none of them.
     #[must_use]
     pub fn only(self, wanted: &[Table]) -> RunRecord {
         let mut tables = self.tables;
@@ -174,7 +176,8 @@ impl Store {
         &self.folder
     }
 
-    /// Where the captures of the run of this key are, in a folder of their own: a file for each host.
+    /// Where the captures of the run of this key are, in a folder of their own: a file for each
+    /// host.
     pub fn packets(&self, key: Key) -> PathBuf {
         self.folder.join(key.name() + ".packets")
     }
@@ -197,8 +200,8 @@ impl Store {
         series_file::read(&self.series(key))?.collect()
     }
 
-    /// The run of this key, if it was stored. One whose series or captures are gone was not; captures
-    /// are not read, but their length has to be right.
+    /// The run of this key, if it was stored. One whose series or captures are gone was not;
+    /// captures are not read, but their length has to be right.
     ///
     /// # Errors
     /// [`Damaged`].

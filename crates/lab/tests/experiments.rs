@@ -204,8 +204,8 @@ fn names<R>(figures: &[bentpipe_lab::figures::Figure<R>]) -> Vec<&'static str> {
     figures.iter().map(|figure| figure.name).collect()
 }
 
-/// A run's files as bytes make the same run in another store; what was spoilt on the way, or does not belong to it, is
-/// not taken.
+/// A run's files as bytes make the same run in another store; what was spoilt on the way, or does
+/// not belong to it, is not taken.
 #[test]
 fn a_run_that_is_shipped_is_the_same_and_a_spoilt_one_is_refused() {
     let here = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Series on disk, scenarios without randomness, and figures of groups and links, as a user gets them.
+//! Series on disk, scenarios without randomness, and figures of groups and links, as a user gets
+//! them.
 
 use bentpipe_lab::{Executed, Folder, Options, Results, execute};
 use bentpipe_scenario::Experiment;

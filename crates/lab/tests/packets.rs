@@ -93,7 +93,8 @@ fn captures(path: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// A packet as read: time in nanoseconds, whether it was sent, original length, captured bytes, comment.
+/// A packet as read: time in nanoseconds, whether it was sent, original length, captured bytes,
+/// comment.
 type Read = (u64, bool, u64, Vec<u8>, Option<String>);
 
 /// What is in a capture: the interface's name, and its packets.
@@ -185,7 +186,8 @@ fn captures_have_every_packet_of_their_run() {
                     .collect();
                 assert!(mine.len() > 100, "{}", mine.len());
                 assert_eq!(packets, mine);
-                // Each segment that the host sends has a cause; pings have none. Each SYN, whichever way, has its flow.
+                // Each segment that the host sends has a cause; pings have none. Each SYN,
+                // whichever way, has its flow.
                 let segment = |bytes: &[u8]| bytes[9] == 6;
                 let syn = |bytes: &[u8]| segment(bytes) && bytes[33] & 2 != 0;
                 assert!(packets.iter().all(|(_, sent, _, bytes, comment)| {

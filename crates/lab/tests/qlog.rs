@@ -158,7 +158,8 @@ fn both_legs_of_a_gateway_are_recorded() {
             assert!(started.into_iter().all(|it| it["data"]["leg"] == leg));
             again.extend(leg_is_told(&mine).map(|cause| (gateway, leg, cause)));
 
-            // What has passed that side, and why, is in its capture, too: none is missing, and none is there twice.
+            // What has passed that side, and why, is in its capture, too: none is missing, and none
+            // is there twice.
             let capture = fs::File::open(run.join(format!("{gateway}@{leg}.pcapng"))).unwrap();
             let capture = bentpipe_capture::read(capture).unwrap();
             let segments = capture.connections.iter().flat_map(|it| &it.segments);
@@ -184,8 +185,8 @@ fn both_legs_of_a_gateway_are_recorded() {
     assert!(!again.iter().any(|it| (it.0, it.1) == ("g1", "lan")), "it loses nothing: {again:?}");
 }
 
-/// The events of a leg tell of each connection why data left, what kept it back, and by which rules windows changed.
-/// Returns the causes of what was retransmitted.
+/// The events of a leg tell of each connection why data left, what kept it back, and by which rules
+/// windows changed. Returns the causes of what was retransmitted.
 fn leg_is_told(events: &[Value]) -> impl Iterator<Item = String> + use<> {
     let mut highest: BTreeMap<&str, u64> = BTreeMap::new();
     let mut causes = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! Other programs' measurements and traces, as rows of a trace: mahimahi's, LeoReplayer's, IRTT's, Hypatia's.
+//! Other programs' measurements and traces, as rows of a trace: mahimahi's, LeoReplayer's, IRTT's,
+//! Hypatia's.
 
 use crate::mahimahi_rate;
 use bentpipe_core::link::After;

@@ -1,5 +1,6 @@
-//! Impairments at work, for the simulator and for links on real packets: which packet is late, held up, doubled or
-//! damaged. Each cause draws from a stream of its own, so that one more leaves the others' numbers as they are.
+//! Impairments at work, for the simulator and for links on real packets: which packet is late, held
+//! up, doubled or damaged. Each cause draws from a stream of its own, so that one more leaves the
+//! others' numbers as they are.
 
 use crate::impairment::Impairments;
 use crate::random::Seeds;
@@ -55,7 +56,8 @@ impl Impaired {
         })
     }
 
-    /// What becomes of the packet that would arrive at `at`. Packets are asked about in the order of their arrivals.
+    /// What becomes of the packet that would arrive at `at`. Packets are asked about in the order
+    /// of their arrivals.
     pub(crate) fn fate(&mut self, at: Instant) -> Fate {
         let at = at + self.what.jitter.sample(&mut self.jitter);
         // Drawn whether it is held up or not: the next one's is the same in either case.
@@ -77,8 +79,8 @@ impl Impaired {
     }
 }
 
-/// Where below `probability` a uniform number lies, as a share of it; None above. Nothing is drawn for what never
-/// happens.
+/// Where below `probability` a uniform number lies, as a share of it; None above. Nothing is drawn
+/// for what never happens.
 fn below(rng: &mut Pcg64Mcg, probability: Probability) -> Option<f64> {
     let probability = probability.value();
     if probability == 0.0 {

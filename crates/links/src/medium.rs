@@ -6,7 +6,8 @@ use bentpipe_core::link::Medium;
 use bentpipe_core::units::Rate;
 use std::collections::BTreeMap;
 
-/// The media that these directions, each with the number of its line, share by name, in the order of their names.
+/// The media that these directions, each with the number of its line, share by name, in the order
+/// of their names.
 pub fn media<'a>(
     lines: impl IntoIterator<Item = (&'a DirectionSpec, usize)>,
     seeds: Seeds,

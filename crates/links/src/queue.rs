@@ -16,10 +16,11 @@ const LIMIT: &str =
 pub(crate) const DEFAULT: &str = "`1bdp`; 1.5 MB at least if the link's delay is 5ms or less";
 
 /// Up to this delay a link is a LAN's or an access link's, whose queue is that of an interface: it
-/// has to hold what a host has ready to send, and not only what is on the line. One product would be
-/// a few packets, and the host would lose its own bursts where a real one waits.
+/// has to hold what a host has ready to send, and not only what is on the line. One product would
+/// be a few packets, and the host would lose its own bursts where a real one waits.
 const INTERFACE_DELAY: Duration = Duration::from_millis(5);
-/// What such an interface holds: a thousand full-sized packets, as those of Linux do (`txqueuelen`).
+/// What such an interface holds: a thousand full-sized packets, as those of Linux do
+/// (`txqueuelen`).
 const INTERFACE_QUEUE: u64 = 1_500_000;
 
 /// What holds for drop-tail queues in tables besides, and for all.
@@ -29,8 +30,8 @@ const PLAIN: &str = "A limit alone is that of such a queue. Every queue can be a
                      way) it is an interface's, 1000 full-sized packets as Linux's hold, so that a host does not lose \
                      what it has ready to send. A bottleneck without delay should say its own.";
 
-/// The tables of queues, one for each discipline in the order of [`QueueName::VARIANTS`], made of its entry. Their texts
-/// last as long as the program.
+/// The tables of queues, one for each discipline in the order of [`QueueName::VARIANTS`], made of
+/// its entry. Their texts last as long as the program.
 static SECTIONS: LazyLock<Vec<Section>> =
     LazyLock::new(|| QueueKind::entries().into_iter().map(section).collect());
 
@@ -68,7 +69,8 @@ fn section(entry: DisciplineEntry) -> Section {
     }
 }
 
-/// A sentence as the cell of a table: without its capital, which names of more than one have, and its stop.
+/// A sentence as the cell of a table: without its capital, which names of more than one have, and
+/// its stop.
 fn as_phrase(sentence: &str) -> String {
     let sentence = sentence.trim_end_matches('.');
     let mut letters = sentence.chars();
@@ -90,7 +92,8 @@ fn in_table(text: String) -> String {
     }
 }
 
-/// The text of a queue as it stands in a file: as a table, or as the limit that is all of a drop-tail queue.
+/// The text of a queue as it stands in a file: as a table, or as the limit that is all of a
+/// drop-tail queue.
 fn example(text: &str) -> String {
     if let Some(limit) = text.strip_prefix("drop-tail:limit=") {
         return format!("queue = \"{limit}\"");
@@ -117,7 +120,8 @@ fn usual(line: Line) -> QueueLimit {
     }
 }
 
-/// The queue that `node` describes before `line`: a text as the core reads it, or a table of the same keys.
+/// The queue that `node` describes before `line`: a text as the core reads it, or a table of the
+/// same keys.
 pub(crate) fn read_queue(
     context: &Context<'_>,
     node: Option<&Node>,

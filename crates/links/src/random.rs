@@ -1,10 +1,10 @@
 //! Random seeds: common numbers across a sweep's points, independent streams within a run.
 //!
-//! The seed of run *r* depends on the scenario's seed and on *r* alone. So run *r* of every point of
-//! a sweep draws the same numbers, and chance does not blur the differences between points. (These
-//! are common random numbers: Law and Kelton, *Simulation Modeling and Analysis*, 11.2.) Each thing that draws
-//! has a stream of its own, named for it. So a change to one element does not shift the numbers of
-//! the others.
+//! The seed of run *r* depends on the scenario's seed and on *r* alone. So run *r* of every point
+//! of a sweep draws the same numbers, and chance does not blur the differences between points.
+//! (These are common random numbers: Law and Kelton, *Simulation Modeling and Analysis*, 11.2.)
+//! Each thing that draws has a stream of its own, named for it. So a change to one element does not
+//! shift the numbers of the others.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -42,9 +42,9 @@ impl Seeds {
 
     /// The turn of this flow among those at the same barrier: lower numbers first.
     ///
-    /// In files they stand in an order that means nothing. The flow that begins first is served first
-    /// by all that they share (phase effects: Floyd and Jacobson 1992). So the order is drawn for
-    /// each run.
+    /// In files they stand in an order that means nothing. The flow that begins first is served
+    /// first by all that they share (phase effects: Floyd and Jacobson 1992). So the order is drawn
+    /// for each run.
     pub fn turn(self, instance: &str) -> u64 {
         self.stream(&format!("flow.{instance}/barrier"))
     }

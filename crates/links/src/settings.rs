@@ -1,7 +1,7 @@
 //! A link said by settings, as on a command line: `rate=3Mbit/s,queue=codel,loss=0.1%`.
 //!
-//! Keys and values are those of a link in a file and read by the same code. A value is written as in TOML, or
-//! without quotes.
+//! Keys and values are those of a link in a file and read by the same code. A value is written as
+//! in TOML, or without quotes.
 
 use crate::impairment::IMPAIRMENTS;
 use crate::live_link::LiveLink;
@@ -112,8 +112,8 @@ impl LinkSettings {
         Ok(())
     }
 
-    /// The link that is described; `read` gives the text of a file that is named. Its random numbers are those of
-    /// `seed`, and random outages are drawn for the time of `horizon`.
+    /// The link that is described; `read` gives the text of a file that is named. Its random
+    /// numbers are those of `seed`, and random outages are drawn for the time of `horizon`.
     ///
     /// # Errors
     /// The first thing that is wrong.
@@ -169,7 +169,8 @@ impl LinkSettings {
     }
 }
 
-/// Parts `rate=1Mbit/s,queue=red:limit=50packets,ecn=on,loss=1%` at the commas behind which a key of a link stands.
+/// Parts `rate=1Mbit/s,queue=red:limit=50packets,ecn=on,loss=1%` at the commas behind which a key
+/// of a link stands.
 fn split(text: &str) -> Result<Vec<(String, String)>, String> {
     let known = |key: &str| {
         let sections = OF_DIRECTION.into_iter().chain([&WHOLE]);

@@ -131,7 +131,8 @@ pub const DIRECTION: Section = Section {
     example: "back = { trace = \"uplink.csv\", queue = \"30packets\" }",
 };
 
-/// Reads both directions of the link `name`, forward first. Its `ground` holds for what a direction does not say.
+/// Reads both directions of the link `name`, forward first. Its `ground` holds for what a direction
+/// does not say.
 ///
 /// # Errors
 /// The first thing that is wrong.

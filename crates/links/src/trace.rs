@@ -54,10 +54,11 @@ impl<'a> Column<'a> {
 }
 
 impl Trace {
-    /// Reads the file that `node` names; with a `period` all of it begins anew after that time. It is CSV: a header with
-    /// `time` and any of `rate`, `delay`, `loss` and `bit-errors`, then lines with values and their units, which may
-    /// stand in the header instead (`time_s`); an empty cell leaves what holds. Lines that begin with `#` are
-    /// comments. A rate of `0bit/s` lets the line stand still. Or it is a trace of mahimahi's: see [`mahimahi`].
+    /// Reads the file that `node` names; with a `period` all of it begins anew after that time. It
+    /// is CSV: a header with `time` and any of `rate`, `delay`, `loss` and `bit-errors`, then lines
+    /// with values and their units, which may stand in the header instead (`time_s`); an empty cell
+    /// leaves what holds. Lines that begin with `#` are comments. A rate of `0bit/s` lets the line
+    /// stand still. Or it is a trace of mahimahi's: see [`mahimahi`].
     pub(crate) fn read(
         context: &Context<'_>,
         node: &Node,
@@ -153,9 +154,10 @@ pub fn mahimahi_rate(text: &str) -> std::result::Result<Schedule<Rate>, TraceErr
     mahimahi(lines, None).map_err(|(line, why)| TraceError { line, why })
 }
 
-/// A trace of mahimahi's `mm-link`: each line is a moment, in ms, at which one full-sized packet may leave; it begins anew
-/// after the last. As a rate: in the millisecond up to a moment, 12 Mbit/s for each packet that may leave then. So
-/// full-sized packets that wait leave when they do there, and what is not used is lost, as it is there.
+/// A trace of mahimahi's `mm-link`: each line is a moment, in ms, at which one full-sized packet
+/// may leave; it begins anew after the last. As a rate: in the millisecond up to a moment, 12
+/// Mbit/s for each packet that may leave then. So full-sized packets that wait leave when they do
+/// there, and what is not used is lost, as it is there.
 fn mahimahi<'t>(
     lines: impl Iterator<Item = (usize, &'t str)>,
     period: Option<Duration>,

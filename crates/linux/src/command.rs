@@ -1,8 +1,9 @@
 //! Runs `ip` and `nft`: their languages are stable, readable in a log, and all or nothing where it
 //! matters (`nft -f` is one transaction); netlink libraries would bring more code than they save.
 //!
-//! A command that hangs (a wrapper in the PATH, a lock that somebody holds) is killed after some time, and that is
-//! said. No loop that carries packets runs one, but ends and repairs wait for them.
+//! A command that hangs (a wrapper in the PATH, a lock that somebody holds) is killed after some
+//! time, and that is said. No loop that carries packets runs one, but ends and repairs wait for
+//! them.
 
 mod streams;
 
@@ -13,10 +14,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use streams::Streams;
 
-/// How long a command may take. `nft` reads firewalls of a hundred thousand rules in less, on a slow machine.
+/// How long a command may take. `nft` reads firewalls of a hundred thousand rules in less, on a
+/// slow machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How long one that was killed may take to be gone. In the kernel it may be stuck for longer: it is left then.
+/// How long one that was killed may take to be gone. In the kernel it may be stuck for longer: it
+/// is left then.
 const KILLED: Duration = Duration::from_secs(1);
 
 /// From one look at whether it has ended to the next.

@@ -1,8 +1,9 @@
-//! Packets of one flow that leave together are written as one super-segment: the kernel takes them for little more
-//! than what one costs, and hosts see them as they were, or joined as by a network card (GRO).
+//! Packets of one flow that leave together are written as one super-segment: the kernel takes them
+//! for little more than what one costs, and hosts see them as they were, or joined as by a network
+//! card (GRO).
 //!
-//! Only packets whose checksum the kernel has still to finish are joined, which are those of hosts on this machine and
-//! those that a network card has joined and checked.
+//! Only packets whose checksum the kernel has still to finish are joined, which are those of hosts
+//! on this machine and those that a network card has joined and checked.
 
 use crate::packet::Packet;
 use crate::transport_headers::{ACK, TransportHeaders};
@@ -10,7 +11,8 @@ use crate::tun::FRAME_LEN;
 use crate::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use bentpipe_core::time::{Duration, Instant};
 
-/// Packets are joined if they are due within so long: the last waits for nothing, the first may be late by as much.
+/// Packets are joined if they are due within so long: the last waits for nothing, the first may be
+/// late by as much.
 const SPAN: Duration = Duration::from_micros(50);
 /// The longest IP packet.
 const LONGEST: usize = 65_535;
@@ -55,7 +57,8 @@ impl Joined {
         self.first = self.open.map(|open| (open.headers, open.size));
     }
 
-    /// Adds `packet`, which was to leave at `due`, if it goes on where the others end. Whether it has.
+    /// Adds `packet`, which was to leave at `due`, if it goes on where the others end. Whether it
+    /// has.
     pub fn add(&mut self, due: Instant, packet: &Packet) -> bool {
         let (Some(open), Some((first, _))) = (self.open, self.packets.first()) else {
             return false;
@@ -116,7 +119,8 @@ impl Joined {
 }
 
 impl Open {
-    /// What can follow `packet`: nothing, unless it is a part of a stream or a datagram like others.
+    /// What can follow `packet`: nothing, unless it is a part of a stream or a datagram like
+    /// others.
     fn after(packet: &Packet) -> Option<Open> {
         let headers = TransportHeaders::find(&packet.bytes, packet.checksum)?;
         let size = packet.bytes.len() - headers.payload;

@@ -1,12 +1,12 @@
-//! A super-segment is one packet to the kernel and many on the line: it is cut as the kernel or a network card would
-//! (Linux's `segmentation-offloads.rst`), before the queue.
+//! A super-segment is one packet to the kernel and many on the line: it is cut as the kernel or a
+//! network card would (Linux's `segmentation-offloads.rst`), before the queue.
 
 use crate::packet::Packet;
 use crate::transport_headers::{CWR, FIN, PSH, TransportHeaders};
 use crate::vnet_hdr::{Gso, GsoKind, VnetHdr};
 
-/// Gives `each` the packets that the one of this `header` stands for, in their order. None of a super-segment that
-/// is malformed: the kernel makes no such. False then.
+/// Gives `each` the packets that the one of this `header` stands for, in their order. None of a
+/// super-segment that is malformed: the kernel makes no such. False then.
 pub fn split(header: &VnetHdr, packet: &[u8], mut each: impl FnMut(Packet)) -> bool {
     let Some(gso) = header.gso else {
         each(Packet::new(packet.to_vec(), header.checksum));

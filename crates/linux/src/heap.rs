@@ -1,5 +1,5 @@
-//! Memory that was freed, returned to the kernel. The C library keeps what lies between blocks that are in use: after
-//! a peak a process stays as large as it was.
+//! Memory that was freed, returned to the kernel. The C library keeps what lies between blocks that
+//! are in use: after a peak a process stays as large as it was.
 
 use bentpipe_core::time::{Duration, Instant};
 
@@ -73,7 +73,8 @@ mod tests {
         assert!(!trim.is_due(at(21), 0), "little");
     }
 
-    /// Blocks that were freed between others that are in use: nothing at the end of the heap can be cut off.
+    /// Blocks that were freed between others that are in use: nothing at the end of the heap can be
+    /// cut off.
     #[test]
     #[cfg(target_env = "gnu")]
     fn what_was_freed_between_blocks_in_use_is_returned() {

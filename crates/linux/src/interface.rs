@@ -50,8 +50,8 @@ pub fn check_forwarding(interfaces: &[String]) -> Result<(), InterfaceError> {
     Ok(())
 }
 
-/// What an interface's packets have in front of them, as `ip` calls it: `ether`, `none`, `ppp` and so on; `xfrm` of an interface of
-/// IPsec's.
+/// What an interface's packets have in front of them, as `ip` calls it: `ether`, `none`, `ppp` and
+/// so on; `xfrm` of an interface of IPsec's.
 ///
 /// # Errors
 /// [`CommandError`].
@@ -81,7 +81,8 @@ pub fn l2(name: &str) -> Result<L2, InterfaceError> {
         "none" | "ppp" | "tunnel" | "tunnel6" | "ipip" | "sit" | "gre" | "gre6" | "rawip" => {
             Ok(L2::Nothing)
         }
-        // At an XFRM interface what was decrypted passes, as it would lose what its policy asks for: half of a connection.
+        // At an XFRM interface what was decrypted passes, as it would lose what its policy asks
+        // for: half of a connection.
         kind => Err(InterfaceError::Kind { device: name.to_owned(), kind: kind.to_owned() }),
     }
 }

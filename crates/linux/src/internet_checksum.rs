@@ -1,11 +1,13 @@
 //! The Internet checksum (RFC 1071), and what becomes of one when a field changes (RFC 1624).
 
-/// The one's complement sum of `bytes` as 16-bit words, added to `sum`. A last odd byte has a zero behind it.
+/// The one's complement sum of `bytes` as 16-bit words, added to `sum`. A last odd byte has a zero
+/// behind it.
 pub(crate) fn ones_complement_sum(sum: u16, bytes: &[u8]) -> u16 {
     let mut total = u64::from(sum);
     let mut chunks = bytes.chunks_exact(4);
     for chunk in &mut chunks {
-        // The sum of 32-bit words folds to that of 16-bit words (RFC 1071, 2(C)). 2^32 words cannot overflow.
+        // The sum of 32-bit words folds to that of 16-bit words (RFC 1071, 2(C)). 2^32 words cannot
+        // overflow.
         total += u64::from(u32::from_be_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]));
     }
     let mut last = [0; 4];

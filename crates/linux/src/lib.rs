@@ -1,5 +1,6 @@
-//! The operating system: devices, programs for its packet paths, sockets' options, namespaces, processes, privileges, clock and
-//! poll loop. All `unsafe` of the workspace is here, each block with its reason.
+//! The operating system: devices, programs for its packet paths, sockets' options, namespaces,
+//! processes, privileges, clock and poll loop. All `unsafe` of the workspace is here, each block
+//! with its reason.
 
 pub mod bpf;
 pub mod clock;

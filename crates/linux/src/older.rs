@@ -1,9 +1,11 @@
-//! What older versions took of the host's kernel: they marked packets in an nft table, and routed them by rules and tables of their
-//! own. A process of theirs that was killed has left that, and it outlives us otherwise.
+//! What older versions took of the host's kernel: they marked packets in an nft table, and routed
+//! them by rules and tables of their own. A process of theirs that was killed has left that, and it
+//! outlives us otherwise.
 
 use crate::command::run;
 
-/// A rule is there for each interface and a few besides; the bound is only against a kernel that never says no.
+/// A rule is there for each interface and a few besides; the bound is only against a kernel that
+/// never says no.
 const RULES: usize = 1000;
 
 /// The numbers and names that a service took.

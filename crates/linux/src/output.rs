@@ -1,12 +1,14 @@
-//! A descriptor that somebody else holds the other end of, such as standard error: a thread writes to it, and nobody
-//! waits for that thread.
+//! A descriptor that somebody else holds the other end of, such as standard error: a thread writes
+//! to it, and nobody waits for that thread.
 //!
-//! The reader of a log may stand still (a terminal after Ctrl-S, a pager), read slowly, or be gone; its disk may be
-//! full. A loop that carries packets and wrote there itself would stand still or end with it. So lines go into a queue
-//! of bounded length. What finds no room, and what cannot be written, is dropped and counted; the first line that can
-//! be written again has a notice of how many were lost before it, at the place where they are missing.
+//! The reader of a log may stand still (a terminal after Ctrl-S, a pager), read slowly, or be gone;
+//! its disk may be full. A loop that carries packets and wrote there itself would stand still or
+//! end with it. So lines go into a queue of bounded length. What finds no room, and what cannot be
+//! written, is dropped and counted; the first line that can be written again has a notice of how
+//! many were lost before it, at the place where they are missing.
 //!
-//! The descriptor keeps its mode: `O_NONBLOCK` belongs to the open file, which a shell and its other programs share.
+//! The descriptor keeps its mode: `O_NONBLOCK` belongs to the open file, which a shell and its
+//! other programs share.
 
 use crate::privileges;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -76,8 +78,8 @@ struct Entry {
 }
 
 impl Output {
-    /// Writes to `descriptor` from now on, on a thread without privileges. `notice` makes the lines that tell of lost
-    /// ones; None where what is read there must not have other lines.
+    /// Writes to `descriptor` from now on, on a thread without privileges. `notice` makes the lines
+    /// that tell of lost ones; None where what is read there must not have other lines.
     ///
     /// # Errors
     /// When no thread is to be had.
@@ -89,8 +91,9 @@ impl Output {
         let ours = Arc::clone(&shared);
         let mut writer = Writer { descriptor, notice, torn: false, owed: 0 };
         thread::Builder::new().name("bp-output".into()).spawn(move || {
-            // No handler runs here. SIGTTOU, SIGPIPE and SIGXFSZ, which writing may raise, neither stop nor end the
-            // process while they are blocked: the write is done, or fails (tty_ioctl(4), write(2)).
+            // No handler runs here. SIGTTOU, SIGPIPE and SIGXFSZ, which writing may raise, neither
+            // stop nor end the process while they are blocked: the write is done, or fails
+            // (tty_ioctl(4), write(2)).
             let _ = SigSet::all().thread_block();
             if let Err(error) = privileges::give_up_all_of_this_thread() {
                 tracing::error!(%error, "a thread that writes the log keeps its privileges");

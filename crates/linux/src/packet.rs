@@ -1,4 +1,5 @@
-//! An IP packet as a device gives or takes it: its bytes, what stands in front of them, and the state of its checksum.
+//! An IP packet as a device gives or takes it: its bytes, what stands in front of them, and the
+//! state of its checksum.
 
 use crate::internet_checksum::{ones_complement_sum, stored};
 use crate::tun::FRAME_LEN;

@@ -1,4 +1,5 @@
-//! Waiting for packets, deadlines and signals: the part that the gateway's loop and the emulator's share.
+//! Waiting for packets, deadlines and signals: the part that the gateway's loop and the emulator's
+//! share.
 
 use crate::clock::Clock;
 use crate::signals::{Signal, Signals};
@@ -84,7 +85,8 @@ pub fn set_timer_slack() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
-/// Waits for a packet of one of the devices that are `open`, the `deadline`, a signal, or the caller's `own` descriptor.
+/// Waits for a packet of one of the devices that are `open`, the `deadline`, a signal, or the
+/// caller's `own` descriptor.
 pub fn wait(
     clock: &Clock,
     (tuns, open): (&[Tun; 2], [bool; 2]),

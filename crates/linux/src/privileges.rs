@@ -1,14 +1,17 @@
 //! What a process that has set everything up may still do, lest whoever gets hold of it by what it
 //! reads from the network has the whole machine.
 //!
-//! Root's capabilities (capabilities(7)) are given up but for two. Who looks after devices and the programs on them takes
-//! CAP_NET_ADMIN and CAP_BPF. `ip`, a child of ours, gets no more than we are permitted.
-//! What has clients of its own, a thread that answers questions, keeps none, and neither does a watchdog.
+//! Root's capabilities (capabilities(7)) are given up but for two. Who looks after devices and the
+//! programs on them takes CAP_NET_ADMIN and CAP_BPF. `ip`, a child of ours, gets no more than we
+//! are permitted.
+//! What has clients of its own, a thread that answers questions, keeps none, and neither does a
+//! watchdog.
 //!
-//! Capabilities belong to threads, and a new one has those of the thread that starts it. So a process
-//! gives up its own before it starts others, or each of these does so itself.
+//! Capabilities belong to threads, and a new one has those of the thread that starts it. So a
+//! process gives up its own before it starts others, or each of these does so itself.
 //!
-//! The crate caps, because nix and libc have no calls for them, and it has the types and nothing else.
+//! The crate caps, because nix and libc have no calls for them, and it has the types and nothing
+//! else.
 
 use crate::kernel_version::KernelVersion;
 use caps::errors::CapsError;
@@ -40,8 +43,8 @@ pub enum PrivilegeError {
 /// Gives up what a gateway does not need once it runs, for good, and for the threads and processes
 /// that are started from here on. What we do not have is not needed.
 ///
-/// No core is dumped of what connections carry, unless it is asked for (`show_memory`), and no other process of
-/// our user may look at our memory.
+/// No core is dumped of what connections carry, unless it is asked for (`show_memory`), and no
+/// other process of our user may look at our memory.
 ///
 /// # Errors
 /// [`PrivilegeError`].
@@ -50,8 +53,8 @@ pub fn give_up_as_gateway() -> Result<(), PrivilegeError> {
     keep(GATEWAY)
 }
 
-/// The same for what watches over a gateway: it writes where it was let, which takes no privilege from Linux 5.19 on, and
-/// CAP_BPF before.
+/// The same for what watches over a gateway: it writes where it was let, which takes no privilege
+/// from Linux 5.19 on, and CAP_BPF before.
 ///
 /// # Errors
 /// [`PrivilegeError`].
@@ -97,8 +100,8 @@ fn keep(kept: &[Capability]) -> Result<(), PrivilegeError> {
     let had = caps::read(None, CapSet::Permitted)?;
     let permitted: CapsHashSet =
         kept.iter().copied().filter(|capability| had.contains(capability)).collect();
-    // First, as it takes a capability of its own. Who does not have that one cannot lower the bound;
-    // but nothing comes back from there without the privileges that are given up below.
+    // First, as it takes a capability of its own. Who does not have that one cannot lower the
+    // bound; but nothing comes back from there without the privileges that are given up below.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP)? {
         for capability in caps::runtime::thread_all_supported() {
             if !kept.contains(&capability) {

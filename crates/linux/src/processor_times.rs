@@ -1,5 +1,5 @@
-//! Processors' time, as the kernel counts it (proc_stat(5)): how much of it is in use, and how much is stolen. An emulator
-//! without a processor releases nothing.
+//! Processors' time, as the kernel counts it (proc_stat(5)): how much of it is in use, and how much
+//! is stolen. An emulator without a processor releases nothing.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Real-time priority (sched(7)): on a busy machine an ordinary thread that wakes waits for its turn, milliseconds long; one of
-//! these does not.
+//! Real-time priority (sched(7)): on a busy machine an ordinary thread that wakes waits for its
+//! turn, milliseconds long; one of these does not.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -8,8 +8,8 @@ use std::io;
 /// The lowest: it goes before all ordinary threads, and after whatever else is real-time.
 const PRIORITY: libc::c_int = 1;
 
-/// Gives the calling thread real-time priority (`SCHED_RR`). Threads and processes that it starts from now on are
-/// ordinary ones.
+/// Gives the calling thread real-time priority (`SCHED_RR`). Threads and processes that it starts
+/// from now on are ordinary ones.
 ///
 /// # Errors
 /// What the kernel says: it takes root (`CAP_SYS_NICE`).
@@ -19,7 +19,8 @@ pub fn begin() -> io::Result<()> {
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = PRIORITY;
     let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the parameter is read during the call and lives until it returns; 0 is the calling thread.
+    // SAFETY: the parameter is read during the call and lives until it returns; 0 is the calling
+    // thread.
     let result = unsafe { libc::sched_setscheduler(0, policy, &param) };
     Errno::result(result)?;
     Ok(())

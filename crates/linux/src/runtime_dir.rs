@@ -1,6 +1,6 @@
 //! Where a service keeps its lock and its socket: in a directory that only its user can write, so
-//! that nobody else can take a name in it first, or stand in for who has one. (Abstract socket names
-//! have no owner: whoever comes first has them.)
+//! that nobody else can take a name in it first, or stand in for who has one. (Abstract socket
+//! names have no owner: whoever comes first has them.)
 //!
 //! Root's is `/run/bentpipe`, that of another user `bentpipe` in `$XDG_RUNTIME_DIR`. The files'
 //! names begin with the number of the network namespace, which no two that live share.

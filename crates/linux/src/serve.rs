@@ -1,8 +1,8 @@
-//! Small servers of a running service, a gateway or a link: on a Unix socket in its user's own directory, for root and that user
-//! alone; over HTTP on a loopback address.
+//! Small servers of a running service, a gateway or a link: on a Unix socket in its user's own
+//! directory, for root and that user alone; over HTTP on a loopback address.
 //!
-//! Each has a thread of its own, which only waits for its clients and for the service's answers, and
-//! has no privileges.
+//! Each has a thread of its own, which only waits for its clients and for the service's answers,
+//! and has no privileges.
 
 mod clients;
 mod http;
@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Clients at a time. Whoever can open a socket can be a scraper; answers to root's questions may be
-/// megabytes long.
+/// Clients at a time. Whoever can open a socket can be a scraper; answers to root's questions may
+/// be megabytes long.
 const SCRAPERS: usize = 64;
 const QUESTIONERS: usize = 8;
 

@@ -65,8 +65,8 @@ struct Pending {
 }
 
 impl Signals {
-    /// Starts to catch SIGINT and SIGTERM: from here on they no longer end the process. A terminal that
-    /// hangs up (SIGHUP) counts as SIGTERM.
+    /// Starts to catch SIGINT and SIGTERM: from here on they no longer end the process. A terminal
+    /// that hangs up (SIGHUP) counts as SIGTERM.
     ///
     /// # Errors
     /// When no pipe or handler can be made.

@@ -21,7 +21,8 @@ pub fn set<T: Copy>(socket: &Socket, level: i32, name: i32, value: T) -> io::Res
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Reads an option of TCP into `buffer`, and says how many bytes it has; none if the kernel refuses it.
+/// Reads an option of TCP into `buffer`, and says how many bytes it has; none if the kernel refuses
+/// it.
 #[expect(
     unsafe_code,
     reason = "neither nix nor socket2 has these options, and libc's tcp_info ends before the fields that we need"

@@ -32,7 +32,8 @@ pub fn tcp_info(socket: &Socket) -> TcpInfo {
 }
 
 impl TcpInfo {
-    /// From `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are and only become more.
+    /// From `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are and only become
+    /// more.
     fn read(bytes: &[u8]) -> TcpInfo {
         const TCP_CA_RECOVERY: u8 = 3;
         let word = |at: usize| {

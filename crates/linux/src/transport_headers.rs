@@ -13,7 +13,8 @@ pub(crate) const PSH: u8 = 0x08;
 pub(crate) const ACK: u8 = 0x10;
 pub(crate) const CWR: u8 = 0x80;
 
-/// The protocol behind an IP header, and where that begins. Of IPv6's extension headers and of fragments it knows nothing.
+/// The protocol behind an IP header, and where that begins. Of IPv6's extension headers and of
+/// fragments it knows nothing.
 pub fn transport_of(packet: &[u8]) -> Option<(u8, usize)> {
     match packet.first()? >> 4 {
         4 => Some((*packet.get(9)?, usize::from(packet[0] & 0x0f) * 4)),
@@ -36,7 +37,8 @@ pub(crate) struct TransportHeaders {
 }
 
 impl TransportHeaders {
-    /// Those of `packet`; None if it is none, a fragment, or too short. Behind them is at least one byte.
+    /// Those of `packet`; None if it is none, a fragment, or too short. Behind them is at least one
+    /// byte.
     pub(crate) fn find(packet: &[u8], checksum: Checksum) -> Option<TransportHeaders> {
         let Checksum::Needed { start, offset } = checksum else { return None };
         let (transport, checksum_offset) = (usize::from(start), usize::from(offset));
@@ -79,8 +81,9 @@ impl TransportHeaders {
         (packet.len() - self.transport) as u16
     }
 
-    /// Writes the lengths of `packet`, which has been cut or has grown, where its transport's length was `before`.
-    /// The IPv4 header's checksum is finished, the transport's remains unfinished.
+    /// Writes the lengths of `packet`, which has been cut or has grown, where its transport's
+    /// length was `before`. The IPv4 header's checksum is finished, the transport's remains
+    /// unfinished.
     pub(crate) fn write_lengths(&self, packet: &mut [u8], before: usize) {
         let now = self.length(packet);
         match self.is_ipv4 {
@@ -135,8 +138,8 @@ impl TransportHeaders {
         }
     }
 
-    /// Whether `a` and `b` differ in nothing but what differs between parts of one super-segment: lengths, checksums,
-    /// identification, sequence number, and PSH.
+    /// Whether `a` and `b` differ in nothing but what differs between parts of one super-segment:
+    /// lengths, checksums, identification, sequence number, and PSH.
     pub(crate) fn are_alike(&self, a: &[u8], b: &[u8]) -> bool {
         let same = |from: usize, to: usize| a[from..to] == b[from..to];
         let (ip, tcp) = (self.transport, self.transport);

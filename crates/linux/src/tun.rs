@@ -1,13 +1,13 @@
-//! A TUN device: whole IP packets to and from the kernel's routing (Linux `tuntap.rst`); or a TAP device, whose packets have
-//! Ethernet headers in front.
+//! A TUN device: whole IP packets to and from the kernel's routing (Linux `tuntap.rst`); or a TAP
+//! device, whose packets have Ethernet headers in front.
 //!
 //! The device is not persistent: it vanishes with its last descriptor, so with the process, and
 //! every route over it vanishes too.
 //!
 //! With [`Offload::Tcp`] each packet has a [`VnetHdr`]: reads may give, and writes may take, TCP
-//! super-segments of up to 64 KiB and unfinished checksums; with [`Offload::TcpAndUdp`] those of UDP
-//! as well. With [`Offload::None`] the kernel cuts and sums before we see a packet: each is at most
-//! the sender's MTU.
+//! super-segments of up to 64 KiB and unfinished checksums; with [`Offload::TcpAndUdp`] those of
+//! UDP as well. With [`Offload::None`] the kernel cuts and sums before we see a packet: each is at
+//! most the sender's MTU.
 //!
 //! `nix` and not `rustix`, which has no ioctl for TUN devices; `nix` brings the macros that type
 //! them, and `ppoll`, `unshare` and `prctl` for the rest of this crate.
@@ -27,7 +27,8 @@ pub const FRAME_LEN: usize = 14;
 /// What a buffer for [`Tun::read`] must hold: the headers and the longest IP packet.
 pub const MAX_READ: usize = VNET_HDR_LEN + FRAME_LEN + 65_535;
 
-/// Slices that one [`Tun::write`] takes: headers, and the longest payload in the chunks of a stream.
+/// Slices that one [`Tun::write`] takes: headers, and the longest payload in the chunks of a
+/// stream.
 pub const MAX_SLICES: usize = 2 + 65_535_usize.div_ceil(Chunks::SIZE);
 
 /// Whether packets come with a [`VnetHdr`] and may be super-segments.

@@ -1,8 +1,9 @@
 //! The header before each packet of a TUN device opened with offload: virtio-net's legacy
 //! `virtio_net_hdr` (Virtual I/O Device 1.3, 5.1.6), ten bytes in host byte order.
 //!
-//! Through it one read or write carries a super-segment of up to 64 KiB, of TCP or of UDP datagrams of one length,
-//! which the kernel cuts at `gso_size` only when a wire needs it, and checksums are left for the kernel to finish.
+//! Through it one read or write carries a super-segment of up to 64 KiB, of TCP or of UDP datagrams
+//! of one length, which the kernel cuts at `gso_size` only when a wire needs it, and checksums are
+//! left for the kernel to finish.
 
 /// Bytes of the header.
 pub const VNET_HDR_LEN: usize = 10;

@@ -100,7 +100,8 @@ impl<'a> Campaign<'a> {
         flaw.is_some()
     }
 
-    /// Builds all mutants, those that nobody asks for too: so a build serves until the tree changes.
+    /// Builds all mutants, those that nobody asks for too: so a build serves until the tree
+    /// changes.
     fn build(&self, workshop: &Workshop, depth: Depth) -> Result<Built, Failure> {
         let began = Instant::now();
         let mut folders = self.program.crates();
@@ -125,8 +126,8 @@ impl<'a> Campaign<'a> {
         error.is_some()
     }
 
-    /// Lets the tests run with each of `mutants`: with as many at a time as there are processors, as tests of one crate
-    /// often wait for their slowest.
+    /// Lets the tests run with each of `mutants`: with as many at a time as there are processors,
+    /// as tests of one crate often wait for their slowest.
     fn try_each(&self, trials: &Trials, mutants: Vec<usize>, report: &Report) -> io::Result<()> {
         let queue = Mutex::new(mutants.into_iter());
         let work = || {

@@ -1,4 +1,5 @@
-//! The mutant that is chosen. Each crate with mutated functions has this module in the copy of the tree.
+//! The mutant that is chosen. Each crate with mutated functions has this module in the copy of the
+//! tree.
 
 use std::env;
 use std::sync::LazyLock;

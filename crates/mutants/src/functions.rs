@@ -14,7 +14,8 @@ pub(crate) struct Function {
     pub(crate) chooses: bool,
 }
 
-/// Those of the file whose text is `text`, in its order. A function within another one is part of that.
+/// Those of the file whose text is `text`, in its order. A function within another one is part of
+/// that.
 ///
 /// # Errors
 /// It is no Rust.

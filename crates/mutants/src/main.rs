@@ -1,7 +1,8 @@
 //! Deliberate defects, each of which the tests must find.
 //!
-//! `tests/mutants` has a file for each. All of them are put into a copy of the tree, which is built once: a function
-//! that mutants change has a body for each, and chooses one when it runs. Then the tests run with each mutant.
+//! `tests/mutants` has a file for each. All of them are put into a copy of the tree, which is built
+//! once: a function that mutants change has a body for each, and chooses one when it runs. Then the
+//! tests run with each mutant.
 
 #![forbid(unsafe_code)]
 

@@ -17,7 +17,8 @@ struct Mutated {
     body: String,
 }
 
-/// The sources with mutants, and what each of these changes. A mutant's number is its place in the list.
+/// The sources with mutants, and what each of these changes. A mutant's number is its place in the
+/// list.
 pub(crate) struct Program<'a> {
     root: &'a Path,
     sources: BTreeMap<String, Source>,
@@ -72,7 +73,8 @@ impl<'a> Program<'a> {
         (0..self.mutants.len()).flat_map(|mutant| self.crates_of(mutant)).collect()
     }
 
-    /// The files of the copy that are not as in the tree, with all mutants but those that do not compile.
+    /// The files of the copy that are not as in the tree, with all mutants but those that do not
+    /// compile.
     ///
     /// # Errors
     /// A crate of theirs is no library, or cannot be read.

@@ -65,7 +65,8 @@ impl Report {
         Report { began: Instant::now(), good, counts: Mutex::default() }
     }
 
-    /// Says what has become of the mutant `name` in so long a time. That one applies is not worth a line.
+    /// Says what has become of the mutant `name` in so long a time. That one applies is not worth a
+    /// line.
     pub(crate) fn add(&self, name: &str, took: Duration, outcome: &Outcome) {
         let Outcome { verdict, detail } = outcome;
         *self.counts.lock().unwrap().entry(*verdict).or_default() += 1;

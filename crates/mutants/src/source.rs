@@ -89,7 +89,8 @@ impl Source {
         Ok(Source { functions: functions(&text)?, text })
     }
 
-    /// The bodies that a mutant's `changes` of this file leave, by their functions' places in `functions`.
+    /// The bodies that a mutant's `changes` of this file leave, by their functions' places in
+    /// `functions`.
     ///
     /// # Errors
     /// One does not apply, or what is left makes no sense.
@@ -102,8 +103,8 @@ impl Source {
         edits.into_iter().map(|(id, edits)| Ok((id, self.body(id, edits)?))).collect()
     }
 
-    /// The one function in which `change` has its old text, and where in its body. Two may have the same path, in two
-    /// implementations of a generic trait.
+    /// The one function in which `change` has its old text, and where in its body. Two may have the
+    /// same path, in two implementations of a generic trait.
     fn locate(&self, change: &Change) -> Result<(usize, Range<usize>), Flaw> {
         let Change { file, function, old, new } = change;
         let (old_tokens, new_tokens) = (tokens(old)?, tokens(new)?);

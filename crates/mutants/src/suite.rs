@@ -59,8 +59,8 @@ impl Suite {
         self.program.name.is_some()
     }
 
-    /// Runs them in the copy at `tree` with `mutant`, or without any, until one fails. How they have ended, and what they
-    /// have said, which is in `log` as well.
+    /// Runs them in the copy at `tree` with `mutant`, or without any, until one fails. How they
+    /// have ended, and what they have said, which is in `log` as well.
     ///
     /// # Errors
     /// They do not start, or somebody interrupts.

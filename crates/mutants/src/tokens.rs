@@ -1,5 +1,5 @@
-//! Rust text as a row of tokens. Whitespace, comments and a comma before a closing bracket do not count: rustfmt
-//! moves them.
+//! Rust text as a row of tokens. Whitespace, comments and a comma before a closing bracket do not
+//! count: rustfmt moves them.
 
 use proc_macro2::{Delimiter, LexError, Span, TokenStream, TokenTree};
 use std::ops::Range;

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes `copy` the tree at `root`, but for the files in `woven`. What is the same already keeps its time, by which
-/// Cargo knows what to build again.
+/// Makes `copy` the tree at `root`, but for the files in `woven`. What is the same already keeps
+/// its time, by which Cargo knows what to build again.
 ///
 /// # Errors
 /// A file cannot be read or written, or git does not say which there are.
@@ -43,7 +43,8 @@ fn listed(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(names.split_terminator('\0').map(str::to_owned).collect())
 }
 
-/// Removes what is not among `files`, and folders that have nothing then: Cargo takes each for a crate.
+/// Removes what is not among `files`, and folders that have nothing then: Cargo takes each for a
+/// crate.
 fn remove_others(folder: &Path, files: &BTreeSet<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,5 +1,6 @@
-//! Mutants are tried: the tests run with each of them, until one fails. Those of its crate begin, the gateway's follow,
-//! and the fault tests come last: in this order a mutant takes 1.5 s of a processor, and in the opposite one 2.8 s.
+//! Mutants are tried: the tests run with each of them, until one fails. Those of its crate begin,
+//! the gateway's follow, and the fault tests come last: in this order a mutant takes 1.5 s of a
+//! processor, and in the opposite one 2.8 s.
 
 use crate::children::Children;
 use crate::failure::Failure;

@@ -1,4 +1,5 @@
-//! The copy of the tree, as Cargo builds it: with all mutants at once, but for those that do not compile.
+//! The copy of the tree, as Cargo builds it: with all mutants at once, but for those that do not
+//! compile.
 
 use crate::children::{Children, Ended};
 use crate::failure::Failure;

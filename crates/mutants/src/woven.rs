@@ -1,5 +1,5 @@
-//! A source file with mutants in it: a mutated function has each one's body as well as its own, and runs that of the
-//! chosen one.
+//! A source file with mutants in it: a mutated function has each one's body as well as its own, and
+//! runs that of the chosen one.
 
 use crate::source::Source;
 use std::collections::BTreeMap;

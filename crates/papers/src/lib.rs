@@ -1,9 +1,10 @@
 //! The papers that bentpipe comes from, made executable.
 //!
-//! `papers/` has a folder for each paper and a file for each figure or table: the experiments that it takes,
-//! how it is drawn, and the paper's claims about it as data ([`catalogue`]). [`run`] makes the experiments and
-//! measures what the claims speak of, [`verdict`] compares that with `papers/tolerances.toml`, which was frozen
-//! before anything was run, and [`report`] writes it all down: which claims hold, and which do not.
+//! `papers/` has a folder for each paper and a file for each figure or table: the experiments that
+//! it takes, how it is drawn, and the paper's claims about it as data ([`catalogue`]). [`run`]
+//! makes the experiments and measures what the claims speak of, [`verdict`] compares that with
+//! `papers/tolerances.toml`, which was frozen before anything was run, and [`report`] writes it all
+//! down: which claims hold, and which do not.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;

@@ -1,5 +1,6 @@
-//! Verdicts. A claim holds if the whole 95 % interval of each of its numbers lies within the tolerance, fails if one
-//! lies wholly outside; otherwise it is not decided, which counts against us.
+//! Verdicts. A claim holds if the whole 95 % interval of each of its numbers lies within the
+//! tolerance, fails if one lies wholly outside; otherwise it is not decided, which counts against
+//! us.
 
 use crate::catalogue::{Accepted, Catalogue, Claim, Figure, How};
 use crate::numbers;
@@ -78,7 +79,8 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// Runs a figure and judges its claims; what is not decided gets more runs, up to the figure's most.
+/// Runs a figure and judges its claims; what is not decided gets more runs, up to the figure's
+/// most.
 ///
 /// # Errors
 /// [`RunError`].

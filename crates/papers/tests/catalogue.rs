@@ -1,5 +1,5 @@
-//! The papers in the program are whole: every claim has its place, every experiment can be run, and the tolerances are
-//! those that were frozen.
+//! The papers in the program are whole: every claim has its place, every experiment can be run, and
+//! the tolerances are those that were frozen.
 
 use bentpipe_lab::drawing;
 use bentpipe_papers::catalogue::{Catalogue, Files, How, frozen};

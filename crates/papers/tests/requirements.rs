@@ -18,7 +18,8 @@ fn config(text: &str) -> ConnectionConfig {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// B-N-6: 2^30 bytes in a round trip, as the largest shift is 14; a larger one counts as 14 (RFC 7323, 2.3).
+/// B-N-6: 2^30 bytes in a round trip, as the largest shift is 14; a larger one counts as 14 (RFC
+/// 7323, 2.3).
 #[test]
 fn windows_are_scaled_by_fourteen_at_most() {
     let shift = |value: u8| TcpOptions::parse(&[3, 3, value]).unwrap().window_scale;
@@ -32,7 +33,8 @@ fn windows_are_scaled_by_fourteen_at_most() {
     assert!((gigabits - 15.3).abs() < 0.1, "{gigabits} Gbit/s");
 }
 
-/// B-D-2: what a gateway speaks over the satellite by default, and what hosts have had for twenty years.
+/// B-D-2: what a gateway speaks over the satellite by default, and what hosts have had for twenty
+/// years.
 #[test]
 fn gateways_and_hosts_have_large_windows_timestamps_and_sack() {
     let satellite = 8e6 * 0.5 / 8.0;
@@ -65,7 +67,8 @@ fn bit_error_rates_of_clear_sky_and_of_rain_can_be_set() {
     }
 }
 
-/// B-D-1: by default, none of the presets takes a loss for anything but congestion; what does has another name.
+/// B-D-1: by default, none of the presets takes a loss for anything but congestion; what does has
+/// another name.
 #[test]
 fn no_preset_believes_that_losses_are_no_congestion() {
     for preset in PRESETS {
@@ -86,7 +89,8 @@ fn satellites_have_a_queue_or_none() {
     }
 }
 
-/// B-11-c: whatever compares variants over a satellite has a curve of FACK, or says in its file why not.
+/// B-11-c: whatever compares variants over a satellite has a curve of FACK, or says in its file why
+/// not.
 #[test]
 fn comparisons_of_variants_have_fack() {
     let catalogue = Catalogue::read(Files::built_in()).unwrap();
@@ -108,7 +112,8 @@ fn comparisons_of_variants_have_fack() {
     }
 }
 
-/// H-D-9: the senders that the papers compare, each by its name, and the satellite's legs of gateways as well.
+/// H-D-9: the senders that the papers compare, each by its name, and the satellite's legs of
+/// gateways as well.
 #[test]
 fn every_variant_has_a_name() {
     let recoveries =
@@ -133,7 +138,8 @@ fn four_kilobytes_are_three_large_segments_or_four_small_ones() {
     }
 }
 
-/// H-D-1: 1.3 Mbit/s over a satellite and 50 kbit/s over a telephone line, each with its own delay, queue and losses.
+/// H-D-1: 1.3 Mbit/s over a satellite and 50 kbit/s over a telephone line, each with its own delay,
+/// queue and losses.
 #[test]
 fn a_return_path_may_be_another_link() {
     let text = r#"
@@ -200,8 +206,9 @@ fn the_testbeds_satellites_have_names() {
     }
 }
 
-/// G99-3-E and G01-4.1.1-E: five sizes, three rates, two delays, five bit-error rates, end to end and with gateways of three
-/// initial windows, three runs each: one file, which `bentpipe papers` runs unattended.
+/// G99-3-E and G01-4.1.1-E: five sizes, three rates, two delays, five bit-error rates, end to end
+/// and with gateways of three initial windows, three runs each: one file, which `bentpipe papers`
+/// runs unattended.
 #[test]
 fn the_matrix_of_transfers_is_one_experiment() {
     let catalogue = Catalogue::read(Files::built_in()).unwrap();
@@ -213,7 +220,8 @@ fn the_matrix_of_transfers_is_one_experiment() {
     assert!(matches!(experiment.repeat, Repeat::Runs(3)));
 }
 
-/// G01-F-8: what is kept of figure 8 on real hosts has no page of 16 images that took less than sixteen round trips.
+/// G01-F-8: what is kept of figure 8 on real hosts has no page of 16 images that took less than
+/// sixteen round trips.
 #[test]
 fn real_hosts_wait_for_sixteen_round_trips() {
     let kept = LiveResults::read(&Files::built_in(), "bharadwaj-2001/fig-8").unwrap();

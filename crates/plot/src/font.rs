@@ -1,7 +1,8 @@
 //! The font of figures, and the widths of its texts.
 //!
-//! DejaVu Sans is wider than nearly all sans-serif fonts. Verdana, which has its proportions, comes with
-//! most systems. So a text that has room in it has room in any font that a browser takes in its place.
+//! DejaVu Sans is wider than nearly all sans-serif fonts. Verdana, which has its proportions, comes
+//! with most systems. So a text that has room in it has room in any font that a browser takes in
+//! its place.
 
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};

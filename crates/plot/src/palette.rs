@@ -32,7 +32,8 @@ pub enum Hatch {
     Level,
 }
 
-/// Without Okabe's and Ito's yellow, which is too pale on white. Neighbours differ in how dark they are.
+/// Without Okabe's and Ito's yellow, which is too pale on white. Neighbours differ in how dark they
+/// are.
 const COLORS: [Color; 7] = [
     Color(0x00, 0x72, 0xb2),
     Color(0xe6, 0x9f, 0x00),

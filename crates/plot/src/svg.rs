@@ -85,7 +85,8 @@ impl Writer {
                     let _ = write!(self.text, " class=\"{}\"", escaped(name));
                 }
                 self.text.push_str(">\n");
-                // An inner picture cuts off what is outside, without a name that another picture could have, too.
+                // An inner picture cuts off what is outside, without a name that another picture
+                // could have, too.
                 if let Some(area) = clip {
                     let Area { x, y, width, height } = *area;
                     let view = [x, y, width, height].map(|part| Number(part).to_string()).join(" ");

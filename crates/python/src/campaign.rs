@@ -16,8 +16,9 @@ use std::time::Duration;
 /// How often the main thread looks for Ctrl-C, and shows progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Makes what is missing in `folder`, and then all tables and figures. `progress` is called now and then with how many
-/// runs are finished and how many are needed. What was finished is kept if an exception comes in between.
+/// Makes what is missing in `folder`, and then all tables and figures. `progress` is called now and
+/// then with how many runs are finished and how many are needed. What was finished is kept if an
+/// exception comes in between.
 #[pyfunction]
 #[pyo3(signature = (experiment, folder, threads=None, progress=None, figures=true))]
 pub(crate) fn run<'py>(
@@ -90,7 +91,8 @@ fn nap(finished: &(impl Fn() -> bool + Sync)) {
     }
 }
 
-/// Writes what the runs say. Returns why figures could not be drawn: results are there all the same.
+/// Writes what the runs say. Returns why figures could not be drawn: results are there all the
+/// same.
 pub(crate) fn finish(
     py: Python<'_>,
     experiment: &Checked,

@@ -14,7 +14,8 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The connections and the segments of a pcap, a pcapng or a qlog, and a warning where the file ends too early.
+/// The connections and the segments of a pcap, a pcapng or a qlog, and a warning where the file
+/// ends too early.
 #[pyfunction]
 pub(crate) fn read_capture(
     py: Python<'_>,

@@ -63,7 +63,8 @@ impl Experiment {
         Ok(Experiment { name, checked })
     }
 
-    /// All that makes the same experiment in another process: its name, its text, and the files that it names.
+    /// All that makes the same experiment in another process: its name, its text, and the files
+    /// that it names.
     fn parts(&self) -> (String, String, BTreeMap<String, String>) {
         (self.name.clone(), self.checked.source().to_owned(), self.checked.files().clone())
     }

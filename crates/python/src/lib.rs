@@ -1,5 +1,5 @@
-//! The extension module of the Python package `bentpipe`: what the package needs of the laboratory and of the core.
-//! What users see is in `python/src/bentpipe`.
+//! The extension module of the Python package `bentpipe`: what the package needs of the laboratory
+//! and of the core. What users see is in `python/src/bentpipe`.
 #![allow(clippy::needless_pass_by_value, reason = "arguments come from Python as values")]
 
 mod campaign;

@@ -59,7 +59,8 @@ impl Plan {
 
 #[pymethods]
 impl Plan {
-    /// Of `experiment`, with its results in `folder`, and at most `ahead` runs of a point that may not be needed.
+    /// Of `experiment`, with its results in `folder`, and at most `ahead` runs of a point that may
+    /// not be needed.
     #[new]
     fn new(
         py: Python<'_>,
@@ -85,8 +86,8 @@ impl Plan {
         Ok(Plan { experiment, folder, figures, store, counts: Progress::default(), state })
     }
 
-    /// The next run as its point, its number and the name of its inputs; `False` if one has to come back first, and
-    /// `None` if there is nothing more to do.
+    /// The next run as its point, its number and the name of its inputs; `False` if one has to come
+    /// back first, and `None` if there is nothing more to do.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let campaign = self.campaign();
         // Each run that is there already is read on the way.

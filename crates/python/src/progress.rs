@@ -19,8 +19,8 @@ impl Progress {
         }
     }
 
-    /// So many runs are finished, and so many are known to be needed. Those that were made ahead and do not count are in
-    /// neither.
+    /// So many runs are finished, and so many are known to be needed. Those that were made ahead
+    /// and do not count are in neither.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let (finished, needed) = self.0.lock().map_or_else(|held| *held.into_inner(), |held| *held);
         (finished.min(needed), needed)

@@ -1,4 +1,5 @@
-//! Tables as Arrow streams (the Arrow PyCapsule interface): whoever reads Arrow reads them, without a copy in Python.
+//! Tables as Arrow streams (the Arrow PyCapsule interface): whoever reads Arrow reads them, without
+//! a copy in Python.
 
 use crate::error;
 use arrow_array::cast::AsArray;
@@ -63,7 +64,8 @@ impl Table {
         Table(Kept::File(path))
     }
 
-    /// For whoever reads Arrow: polars, pandas, pyarrow, DuckDB and others. Types are as they are, whatever is asked for.
+    /// For whoever reads Arrow: polars, pandas, pyarrow, DuckDB and others. Types are as they are,
+    /// whatever is asked for.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -107,7 +109,8 @@ impl Table {
         }
     }
 
-    /// Each column as a list, with None where there is no value; of the first rows, if `limit` says how many.
+    /// Each column as a list, with None where there is no value; of the first rows, if `limit` says
+    /// how many.
     #[pyo3(signature = (limit=None))]
     fn to_dict<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);

@@ -32,8 +32,8 @@ impl Stop {
 /// A run that came to an end: its point, its number, its files, or why there are none.
 type Ended<'py> = (usize, u32, Option<Vec<(String, Bound<'py, PyBytes>)>>, Option<String>);
 
-/// Makes runs of `experiment`, each given as its point and its number. Those that `stop` has ended are not among what
-/// it returns.
+/// Makes runs of `experiment`, each given as its point and its number. Those that `stop` has ended
+/// are not among what it returns.
 #[pyfunction]
 pub(crate) fn make_runs<'py>(
     py: Python<'py>,

@@ -168,7 +168,8 @@ fn name_of(event: &Event<'_>) -> &'static str {
 /// So many names of ends are kept: to find one is to compare it with all of them.
 const GROUPS: usize = 16;
 
-/// The members that name ends. Mostly an event is of an end that had one just before: a gateway's two legs take turns.
+/// The members that name ends. Mostly an event is of an end that had one just before: a gateway's
+/// two legs take turns.
 #[derive(Default)]
 struct Groups {
     known: Vec<(Endpoint, String)>,

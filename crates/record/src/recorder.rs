@@ -34,12 +34,14 @@ struct Stream {
     isn: Option<SeqNum>,
     /// The highest offset seen.
     highest: u64,
-    /// The window field of its sender counts units of 2^shift bytes, if the other end has offered a shift, too.
+    /// The window field of its sender counts units of 2^shift bytes, if the other end has offered a
+    /// shift, too.
     shift: Option<u8>,
 }
 
 impl Stream {
-    /// The offset of `number`. The first that is seen is taken for the first byte's, if nothing else is known.
+    /// The offset of `number`. The first that is seen is taken for the first byte's, if nothing
+    /// else is known.
     fn offset(&mut self, number: SeqNum) -> u64 {
         let isn = *self.isn.get_or_insert(SeqNum(number.0.wrapping_sub(1)));
         let Some(offset) = number.offset_near(isn, Offset::new(self.highest)) else { return 0 };
@@ -62,7 +64,8 @@ struct Flow {
 /// So many connections are known at a time where nobody says which are over.
 const FLOWS_MAX: usize = 20_000;
 
-/// Watches connections, and tells what has changed. It keeps a few hundred bytes of each that is not over.
+/// Watches connections, and tells what has changed. It keeps a few hundred bytes of each that is
+/// not over.
 #[derive(Debug)]
 pub struct Recorder<S> {
     flows: BTreeMap<Endpoint, Flow>,
@@ -92,8 +95,8 @@ impl<S: Sink> Recorder<S> {
 
     /// Takes the handshake's results of a connection that began before it was watched.
     ///
-    /// They are the initial sequence numbers and the shifts of the window fields, first `endpoint`'s
-    /// own, then its peer's.
+    /// They are the initial sequence numbers and the shifts of the window fields, first
+    /// `endpoint`'s own, then its peer's.
     pub fn agreed(&mut self, endpoint: &Endpoint, isns: [SeqNum; 2], shifts: [u8; 2]) {
         let flow = self.flows.entry(*endpoint).or_default();
         for (stream, (isn, shift)) in
@@ -114,7 +117,8 @@ impl<S: Sink> Recorder<S> {
             Direction::Received => (&mut flow.remote, &mut flow.local),
         };
         let syn = tcp.has(Flags::SYN);
-        // A SYN begins a connection, or anew with the same ports. One that comes in the midst of it is forged, or late.
+        // A SYN begins a connection, or anew with the same ports. One that comes in the midst of it
+        // is forged, or late.
         let sent = segment.direction == Direction::Sent;
         if syn && ours.isn != Some(tcp.seq) && (sent || ours.highest == 0) {
             if sent && ours.isn.is_some() {
@@ -167,8 +171,8 @@ impl<S: Sink> Recorder<S> {
 
     /// Forgets all connections if there are more than 20,000.
     ///
-    /// This is for gateways, where nobody says which connections are over. They begin again, as each
-    /// observation there comes with what was [agreed](Recorder::agreed).
+    /// This is for gateways, where nobody says which connections are over. They begin again, as
+    /// each observation there comes with what was [agreed](Recorder::agreed).
     pub fn forget_if_many(&mut self) {
         if self.flows.len() > FLOWS_MAX {
             self.flows.clear();

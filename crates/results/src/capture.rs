@@ -46,7 +46,8 @@ pub struct Captured {
     pub headers: Headers,
     /// The whole packet's length in bytes.
     pub len: u64,
-    /// Of a TCP segment that the host or gateway itself sends: why. A segment that a gateway forwards as it came has none.
+    /// Of a TCP segment that the host or gateway itself sends: why. A segment that a gateway
+    /// forwards as it came has none.
     pub cause: Option<Cause>,
     /// Of a TCP segment with a SYN: which flow's connection begins.
     pub flow: Option<Arc<str>>,

@@ -7,7 +7,8 @@ use std::ops::Add;
 /// The counts of a TCP of our own, over all connections of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExtendedTally {
-    /// Segments of data that the sources retransmitted to bring an acknowledgment (tail loss probes).
+    /// Segments of data that the sources retransmitted to bring an acknowledgment (tail loss
+    /// probes).
     pub probes: u64,
     /// FINs that they retransmitted without data.
     pub fin_retransmissions: u64,

@@ -2,8 +2,8 @@
 
 use bentpipe_gateway::{PerSide, Reason};
 
-/// A gateway, over all its lives if it has crashed. Counts are of the measured time; one that its source cannot give
-/// is absent.
+/// A gateway, over all its lives if it has crashed. Counts are of the measured time; one that its
+/// source cannot give is absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GatewayRow {
     /// Its name in the scenario.
@@ -20,7 +20,8 @@ pub struct GatewayRow {
     pub released: Option<u64>,
     /// Bytes that were acknowledged to their sender and could not be delivered.
     pub lost_bytes: Option<u64>,
-    /// Connections that were not split, though there [was](Reason::leaves_a_connection) one to split.
+    /// Connections that were not split, though there [was](Reason::leaves_a_connection) one to
+    /// split.
     pub forwarded_flows: Option<u64>,
     /// Packets forwarded unchanged, in the order of [`Reason::ALL`].
     pub forwarded_packets: [Option<u64>; Reason::ALL.len()],

@@ -1,7 +1,7 @@
 //! Results of a run: rows of flows, links, groups, gateways and transfers, and time series.
 //!
-//! The simulator and real hosts fill the same rows ([`Outcome`]). A count that a source cannot give is absent, not
-//! zero. While a run lasts it hands packets, events and series to [`Sinks`].
+//! The simulator and real hosts fill the same rows ([`Outcome`]). A count that a source cannot give
+//! is absent, not zero. While a run lasts it hands packets, events and series to [`Sinks`].
 #![forbid(unsafe_code)]
 
 mod capture;

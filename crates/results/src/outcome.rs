@@ -1,7 +1,8 @@
 //! The results of a run, as rows.
 //!
-//! Rates and shares are over the measured part of the run. It begins with the end of the warm-up, or
-//! a flow's beginning if that is later. It ends with the run, or with the flow if that is earlier.
+//! Rates and shares are over the measured part of the run. It begins with the end of the warm-up,
+//! or a flow's beginning if that is later. It ends with the run, or with the flow if that is
+//! earlier.
 
 use crate::{FlowRow, GatewayRow, GroupRow, LinkRow, Sample, Tally, TransferRow, goodput};
 use bentpipe_core::time::{Duration, Instant};

@@ -54,8 +54,8 @@ impl Tally {
         extended: Some(ExtendedTally::ZERO),
     };
 
-    /// Adds up several flows. A count is absent if one of them lacks it. There is no smoothed round-trip time of
-    /// several, no first recovery and no first threshold.
+    /// Adds up several flows. A count is absent if one of them lacks it. There is no smoothed
+    /// round-trip time of several, no first recovery and no first threshold.
     pub fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
         tallies.fold(Tally::ZERO, |sum, tally| Tally {
             min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),

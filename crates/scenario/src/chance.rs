@@ -1,7 +1,7 @@
 //! Whether chance has a part in a scenario. Where it has none, all runs are the same one.
 //!
-//! What is not known here does not compile: a new kind of link, middlebox or workload has to say whether
-//! it draws random numbers.
+//! What is not known here does not compile: a new kind of link, middlebox or workload has to say
+//! whether it draws random numbers.
 
 use crate::flow::Flow;
 use crate::link::Link;

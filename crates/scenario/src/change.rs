@@ -1,8 +1,9 @@
 //! Changes to a scenario from outside its file: `run.duration=5s`.
 //!
 //! A path is that of a sweep, and a changed value is read by the same code as any other. A field
-//! that is swept in the file, or set by its variants, is no longer once it is changed; `sweep.run.duration=["5s", "9s"]`
-//! sweeps one. `variant=NAME` chooses one of the variants, `sweep.variant=["a", "b"]` several.
+//! that is swept in the file, or set by its variants, is no longer once it is changed;
+//! `sweep.run.duration=["5s", "9s"]` sweeps one. `variant=NAME` chooses one of the variants,
+//! `sweep.variant=["a", "b"]` several.
 
 use crate::{path, variant};
 use bentpipe_config::document::{self, Node, Table, Value};
@@ -63,7 +64,8 @@ impl OutsidePlaces for Changes<'_> {
     }
 }
 
-/// Applies `changes`, whose places `context` has, to `document`, the sweep and the repetitions included.
+/// Applies `changes`, whose places `context` has, to `document`, the sweep and the repetitions
+/// included.
 pub(crate) fn apply(
     context: &Context<'_>,
     changes: &Changes<'_>,

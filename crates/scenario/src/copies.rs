@@ -1,9 +1,9 @@
-//! Many alike: a table whose name has `{n}` in it stands for so many, and texts may refer to numbers that have a
-//! name.
+//! Many alike: a table whose name has `{n}` in it stands for so many, and texts may refer to
+//! numbers that have a name.
 //!
-//! Copies are made in the tree, before anything is read of it. So each is checked like a table that its author has
-//! written, and errors point at the pattern. A sweep changes the tree before that: it may change a number, and with
-//! it how many copies there are.
+//! Copies are made in the tree, before anything is read of it. So each is checked like a table that
+//! its author has written, and errors point at the pattern. A sweep changes the tree before that:
+//! it may change a number, and with it how many copies there are.
 
 use crate::path;
 use bentpipe_config::document::{Entry, Node, Table, Value};

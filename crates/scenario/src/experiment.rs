@@ -34,7 +34,8 @@ pub struct Point {
     pub index: usize,
     /// `delay=10ms, variant=end to end`; empty without a sweep.
     pub label: String,
-    /// The swept fields' paths and values, in the sweep's order; of variants `variant` and the name.
+    /// The swept fields' paths and values, in the sweep's order; of variants `variant` and the
+    /// name.
     pub values: Vec<(String, String)>,
     /// What is run.
     pub scenario: Scenario,

@@ -54,11 +54,11 @@ pub enum Sharing {
     /// Nothing.
     #[default]
     Off,
-    /// A new one begins with the window, the threshold and the round-trip time that the last one had at
-    /// its end.
+    /// A new one begins with the window, the threshold and the round-trip time that the last one
+    /// had at its end.
     Temporal,
-    /// A new one has its part of the windows and thresholds of those that there are, which give it up,
-    /// and the mean of their round-trip times.
+    /// A new one has its part of the windows and thresholds of those that there are, which give it
+    /// up, and the mean of their round-trip times.
     Ensemble,
 }
 

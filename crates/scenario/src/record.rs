@@ -125,8 +125,8 @@ pub enum GatewaySeries {
 pub enum MiddleboxSeries {
     /// The rate to which an ACK spacer keeps, in bit/s.
     SpacingRate,
-    /// Of the connections whose data an ACK spacer has seen since the last point, how many it takes to be in
-    /// slow start.
+    /// Of the connections whose data an ACK spacer has seen since the last point, how many it takes
+    /// to be in slow start.
     SlowStarts,
 }
 

@@ -65,7 +65,8 @@ impl Scenario {
         &self.links[index.0]
     }
 
-    /// At which hosts and gateways packets are captured, if they are: at those one of whose links is recorded.
+    /// At which hosts and gateways packets are captured, if they are: at those one of whose links
+    /// is recorded.
     pub fn captured_nodes(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         let recorded = |node: NodeIndex| {
             let Some(links) = &self.record.links else { return true };

@@ -1,7 +1,8 @@
 //! Web pages, and how many connections those of Mah have.
 //!
-//! Mah (INFOCOM 1997: see [`measured`](bentpipe_links::measured)) counts a page's connections, not its images: one object a
-//! connection (HTTP/1.0). They are quantiles of the same data, of 1444 page visits.
+//! Mah (INFOCOM 1997: see [`measured`](bentpipe_links::measured)) counts a page's connections, not
+//! its images: one object a connection (HTTP/1.0). They are quantiles of the same data, of 1444
+//! page visits.
 
 use bentpipe_config::document::{Node, Value};
 use bentpipe_config::reader::{Context, FromNode, Reader, Result, Section, field};

@@ -1,4 +1,5 @@
-//! Flows that wait for each other: all connect first, then all begin to send at once, in an order that was drawn for the run.
+//! Flows that wait for each other: all connect first, then all begin to send at once, in an order
+//! that was drawn for the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +38,8 @@ impl Barriers {
         Ticket { barrier: index, turn }
     }
 
-    /// One has come, who waits there or not. Returns all who wait, in their turns, if it was the last.
+    /// One has come, who waits there or not. Returns all who wait, in their turns, if it was the
+    /// last.
     pub(crate) fn reach(&mut self, ticket: Ticket, who: Option<(usize, u64)>) -> Vec<(usize, u64)> {
         let barrier = &mut self.barriers[ticket.barrier];
         barrier.missing -= 1;

@@ -28,7 +28,8 @@ pub(crate) struct Place {
 pub(crate) struct Capture {
     packets: Option<Box<dyn PacketSink>>,
     events: Option<Box<dyn EventSink>>,
-    /// By node of the world: the scenario's host or gateway that it is, if packets are captured there.
+    /// By node of the world: the scenario's host or gateway that it is, if packets are captured
+    /// there.
     nodes: Vec<Option<NodeIndex>>,
     /// The flows' names, by workload.
     flows: Vec<Arc<str>>,

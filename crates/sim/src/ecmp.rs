@@ -99,7 +99,8 @@ impl FlowHash {
     }
 }
 
-/// SplitMix64's step: each bit of the input moves half of the output's (Steele, Lea and Flood 2014).
+/// SplitMix64's step: each bit of the input moves half of the output's (Steele, Lea and Flood
+/// 2014).
 fn mix(word: u64) -> u64 {
     let mut word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

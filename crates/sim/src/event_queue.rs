@@ -4,8 +4,8 @@ use bentpipe_core::time::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Fires the alarms of elements in the order of their moments; those of one moment in the order in which they
-/// were armed, so that a run does not depend on anything but its input.
+/// Fires the alarms of elements in the order of their moments; those of one moment in the order in
+/// which they were armed, so that a run does not depend on anything but its input.
 ///
 /// An element has one alarm. A retransmission timer moves with every acknowledgment and hardly
 /// ever expires, so an alarm that is put off keeps its entry in the heap: when the entry comes up,

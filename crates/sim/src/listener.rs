@@ -1,4 +1,5 @@
-//! Who is told what happens in a world, line by line: each packet that arrives, and what gateways tell.
+//! Who is told what happens in a world, line by line: each packet that arrives, and what gateways
+//! tell.
 
 use crate::packet::{Body, Content, Packet};
 use bentpipe_core::wire::Timestamps;
@@ -25,7 +26,8 @@ impl fmt::Debug for Listener {
     }
 }
 
-/// A packet in one line: from whom to whom, flags, sequence number and length, acknowledgment, window, options.
+/// A packet in one line: from whom to whom, flags, sequence number and length, acknowledgment,
+/// window, options.
 impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (src, dst) = (self.ip.src, self.ip.dst);

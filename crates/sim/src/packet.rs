@@ -14,8 +14,8 @@ pub struct Packet {
     pub ip: IpHeader,
     /// What it carries.
     pub content: Content,
-    /// The line that it is given to sends it before what waits and is not: a matter between a middlebox
-    /// and its link, not of the packet's on the wire.
+    /// The line that it is given to sends it before what waits and is not: a matter between a
+    /// middlebox and its link, not of the packet's on the wire.
     pub urgent: bool,
     /// Why the TCP that sent it did so, if it was one.
     pub cause: Option<Cause>,
@@ -31,7 +31,8 @@ pub enum Mark {
     None,
     /// The packet is damaged, but for its headers.
     Damaged,
-    /// Damaged segments have come to the sender of this acknowledgment, and no copy yet that was not.
+    /// Damaged segments have come to the sender of this acknowledgment, and no copy yet that was
+    /// not.
     Holes(Box<[Hole]>),
 }
 
@@ -241,9 +242,9 @@ impl Packet {
         Some([&tcp_headers(&self.ip, tcp, &payload)[..], &payload].concat())
     }
 
-    /// The bytes of its headers alone, whose checksums are those of the whole packet. The payload of
-    /// datagrams and pings is taken for zeros. An ICMP error is headers throughout: as much of it as
-    /// other packets may have.
+    /// The bytes of its headers alone, whose checksums are those of the whole packet. The payload
+    /// of datagrams and pings is taken for zeros. An ICMP error is headers throughout: as much of
+    /// it as other packets may have.
     pub fn headers(&self) -> Headers {
         let ip = &self.ip;
         match &self.content {
@@ -268,8 +269,8 @@ impl Packet {
     }
 
     /// Cuts a super-segment into packets of at most `mss` bytes of payload, as TSO does: sequence
-    /// numbers and identifications advance, FIN and PSH stay on the last one, CWR on the first. `emit` gets them in
-    /// order.
+    /// numbers and identifications advance, FIN and PSH stay on the last one, CWR on the first.
+    /// `emit` gets them in order.
     pub fn cut(self: Box<Packet>, mss: usize, mut emit: impl FnMut(Box<Packet>)) {
         let Content::Tcp(tcp, body) = &self.content else { return emit(self) };
         let len = body.len();

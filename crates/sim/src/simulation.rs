@@ -69,8 +69,8 @@ impl Net {
         &self.world
     }
 
-    /// Opens a connection. The called host accepts it, and no other, on the service's port; or a Web
-    /// cache does, if there is one on the way.
+    /// Opens a connection. The called host accepts it, and no other, on the service's port; or a
+    /// Web cache does, if there is one on the way.
     pub fn open(&mut self, call: Call) -> Endpoint {
         let Call { from, to, service, tags: [tag, callee_tag], send, close, .. } = call;
         let [tcp_from, tcp_to] = call.tcp;
@@ -158,7 +158,8 @@ impl Net {
         self.abort(end);
     }
 
-    /// A way to send datagrams from one host to another, whose arrivals [`Workload::on_datagram`] is told.
+    /// A way to send datagrams from one host to another, whose arrivals [`Workload::on_datagram`]
+    /// is told.
     pub fn socket(&mut self, from: NodeId, to: NodeId) -> Socket {
         let number = self.number(to);
         let [high, low] = [number >> 16, number & 0xFFFF].map(|half| half as u16);
@@ -283,7 +284,8 @@ impl Simulation {
         self.sequence = None;
     }
 
-    /// Whether it is over, from now on, in the moment in which all flows are that are not background.
+    /// Whether it is over, from now on, in the moment in which all flows are that are not
+    /// background.
     pub(crate) fn end_with_flows(&mut self, ends: bool) {
         self.ends_with_flows = ends;
     }
@@ -327,7 +329,8 @@ impl Simulation {
         }
     }
 
-    /// Tells the workloads what has happened, until nothing is left to tell. Most events are the network's alone.
+    /// Tells the workloads what has happened, until nothing is left to tell. Most events are the
+    /// network's alone.
     #[inline]
     fn notify(&mut self) {
         if self.net.world.has_news() {

@@ -91,7 +91,8 @@ struct Egress {
     medium: Option<usize>,
 }
 
-/// What has an alarm in the event queue: nodes, lines and media in turn, by fours, which are quickly told apart.
+/// What has an alarm in the event queue: nodes, lines and media in turn, by fours, which are
+/// quickly told apart.
 const fn node_element(id: NodeId) -> usize {
     4 * id
 }
@@ -364,7 +365,8 @@ impl<A: Application> World<A> {
         self.event_queue.set(node_element(id), next.map(|at| at.max(now)));
     }
 
-    /// What node `id` sends next, how much payload a wire packet takes, and towards which side of a gateway.
+    /// What node `id` sends next, how much payload a wire packet takes, and towards which side of a
+    /// gateway.
     fn poll_node(&mut self, id: NodeId) -> Option<(Box<Packet>, usize, Option<Side>)> {
         let now = self.now;
         match &mut self.nodes[id] {

@@ -14,8 +14,8 @@ const ROUND_TRIP: Duration = Duration::from_millis(500);
 /// What of the link's rate is payload.
 const PAYLOAD: f64 = 1460.0 / 1500.0;
 
-/// The share of the link that the payload takes in thirty seconds, behind the first ten, if `loss` of
-/// the packets are lost each way.
+/// The share of the link that the payload takes in thirty seconds, behind the first ten, if `loss`
+/// of the packets are lost each way.
 fn share(control: &str, loss: f64) -> f64 {
     let sender = SenderConfig {
         recovery: "rack".parse().expect("in the registry"),

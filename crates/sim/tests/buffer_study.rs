@@ -7,21 +7,24 @@
 //! in the time that 16 MB take. Where it is above 10 %, the reason stands here:
 //!
 //! - **NewReno (-25 to -46 %).** ns does not deflate the window at a partial acknowledgment (RFC
-//!   6582, 3.2, step 3 does), so that two packets leave for each, overflow the queue again, and each
-//!   loss more costs a round trip. PRR, which counts deliveries, lets as many go (the row with it):
-//!   within 2 % of ns, 379 drops for 379 at 200 packets.
-//! - **60 packets, Reno (+19 %).** ns's `bugFix_` begins no second fast retransmit for a window, and ns
-//!   halves twice for the overflow; ours, RFC 2581's, does, and each halves again.
-//! - **60 packets, Tahoe and SACK (+12 and +11 %).** One timer expires that ns's does not, and what was
-//!   outstanding goes out again. Up to then each round trip measures 5 ticks, so that the timeout is of 7 to 9; the
-//!   fast retransmission takes 8.3 behind the full queue. Two things decide. ns computes in whole quarters of ticks,
-//!   where the variation (`t_rttvar_`) never falls below three of four; and its clock begins at a random moment
-//!   (`boot_time_`), which decides when a round trip of 5.05 ticks counts as 6. With such sums and a transfer that
-//!   begins 60 to 80 ms after a tick none expires here either (100.2 and 92.5 s, 0 and +1 %); at other moments it
-//!   does. With `rto.samples=each-segment` none does at any (the same seconds). That ns times a segment by
-//!   cumulative acknowledgments alone, and forgets it at a fast retransmission, changes no figure.
+//!   6582, 3.2, step 3 does), so that two packets leave for each, overflow the queue again, and
+//!   each loss more costs a round trip. PRR, which counts deliveries, lets as many go (the row with
+//!   it): within 2 % of ns, 379 drops for 379 at 200 packets.
+//! - **60 packets, Reno (+19 %).** ns's `bugFix_` begins no second fast retransmit for a window,
+//!   and ns halves twice for the overflow; ours, RFC 2581's, does, and each halves again.
+//! - **60 packets, Tahoe and SACK (+12 and +11 %).** One timer expires that ns's does not, and what
+//!   was outstanding goes out again. Up to then each round trip measures 5 ticks, so that the
+//!   timeout is of 7 to 9; the fast retransmission takes 8.3 behind the full queue. Two things
+//!   decide. ns computes in whole quarters of ticks, where the variation (`t_rttvar_`) never falls
+//!   below three of four; and its clock begins at a random moment (`boot_time_`), which decides
+//!   when a round trip of 5.05 ticks counts as 6. With such sums and a transfer that begins 60 to
+//!   80 ms after a tick none expires here either (100.2 and 92.5 s, 0 and +1 %); at other moments
+//!   it does. With `rto.samples=each-segment` none does at any (the same seconds). That ns times a
+//!   segment by cumulative acknowledgments alone, and forgets it at a fast retransmission, changes
+//!   no figure.
 //! - **20 packets, SACK (-12 %).** ns counts the pipe by duplicates and not by its scoreboard,
-//!   overruns the queue twice more at once and begins with a threshold of 13 packets; ours does not.
+//!   overruns the queue twice more at once and begins with a threshold of 13 packets; ours does
+//!   not.
 //!
 //! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs buffer_study` writes the table anew.
 

@@ -137,8 +137,9 @@ fn a_queue_with_poisson_arrivals_waits_as_m_d_1_does() {
     }
 }
 
-/// One endless SACK flow with the standard increase, every segment acknowledged. The minimum timeout is three
-/// round trips: on so even a path RTTVAR is nothing, and a queue that fills would let it expire.
+/// One endless SACK flow with the standard increase, every segment acknowledged. The minimum
+/// timeout is three round trips: on so even a path RTTVAR is nothing, and a queue that fills would
+/// let it expire.
 fn one_flow(link: &str, duration: u64) -> Outcome {
     let text = format!(
         r#"
@@ -199,9 +200,9 @@ fn one_flow_saws_between_half_a_window_and_a_window() {
 
 #[test]
 fn throughput_follows_the_inverse_square_root_of_loss() {
-    // Mathis, Semke, Mahdavi and Ott (1997): with every segment acknowledged, C is 1.22 for losses at
-    // even distances, 1.31 for random ones. At 1 % the window is some 12 packets, and losses of several
-    // in a window and timeouts take their share.
+    // Mathis, Semke, Mahdavi and Ott (1997): with every segment acknowledged, C is 1.22 for losses
+    // at even distances, 1.31 for random ones. At 1 % the window is some 12 packets, and losses of
+    // several in a window and timeouts take their share.
     for (loss, min, max) in [
         (1e-4, 1.15, 1.45),
         (3e-4, 1.2, 1.42),

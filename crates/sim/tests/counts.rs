@@ -76,8 +76,8 @@ to = "b"
 
 #[test]
 fn needless_retransmissions_are_those_that_the_receiver_had() {
-    // The link is out from 1 s to 3 s, as long as the timer waits for the acknowledgments: all of the
-    // window is lost or, with only the way back out, nothing is.
+    // The link is out from 1 s to 3 s, as long as the timer waits for the acknowledgments: all of
+    // the window is lost or, with only the way back out, nothing is.
     let back = "back = { queue = \"1000packets\", outages = [{ at = \"1s\", lasting = \"2s\" }] }";
     let text = one_flow("", "bytes = \"1MB\"")
         .replace("back = { queue = \"1000packets\" }", back)
@@ -107,7 +107,8 @@ fn needless_retransmissions_are_those_that_the_receiver_had() {
 
 #[test]
 fn the_first_recovery_is_short_with_sack_and_takes_a_round_trip_for_each_loss_with_newreno() {
-    // Slow start runs over a queue of 20 packets. The round trip is then 100 ms and 21 packets of 8 ms.
+    // Slow start runs over a queue of 20 packets. The round trip is then 100 ms and 21 packets of 8
+    // ms.
     let run = |recovery: &str| {
         let text =
             one_flow("", &format!("bytes = \"300KB\"\ntcp = {{ recovery = \"{recovery}\" }}"))
@@ -153,8 +154,8 @@ fn an_endless_stream_without_loss_has_an_efficiency_of_one() {
 
 #[test]
 fn a_queue_has_its_spread_and_a_link_its_idle_time() {
-    // A datagram of 1000 bytes takes 8 ms. Two of them every 100 ms: for 8 ms there are two in the queue, for
-    // 8 ms one, for 84 ms none.
+    // A datagram of 1000 bytes takes 8 ms. Two of them every 100 ms: for 8 ms there are two in the
+    // queue, for 8 ms one, for 84 ms none.
     let udp = "workload = \"udp\"\nrate = \"80kbit/s\"\npacket = \"1000B\"\nstop = \"99.95s\"";
     let second = format!("[flow.second]\nfrom = \"a\"\nto = \"b\"\n{udp}");
     let outcome = outcome(&format!("{}{second}", one_flow("", udp)));

@@ -1,5 +1,5 @@
-//! Shares of the satellite link where some flows have faster downstream links than others (Bharadwaj 2001,
-//! section 5).
+//! Shares of the satellite link where some flows have faster downstream links than others
+//! (Bharadwaj 2001, section 5).
 
 use crate::support::{brief, link, outcome};
 use bentpipe_results::Outcome;
@@ -18,8 +18,8 @@ fn downloads(gateways: &str, duration: &str) -> Outcome {
     outcome(&text.replace("duration = \"60s\"", &format!("duration = \"{duration}\"")))
 }
 
-/// The first second from which all flows have at least 90 % of their shares for five seconds; none if they
-/// never have.
+/// The first second from which all flows have at least 90 % of their shares for five seconds; none
+/// if they never have.
 fn shared_from(outcome: &Outcome) -> Option<usize> {
     const SPAN: usize = 5;
     let mut flows: BTreeMap<&str, Vec<f64>> = BTreeMap::new();

@@ -90,9 +90,9 @@ fn play_all(seeds: Range<u64>) -> Met {
     met.into_inner().unwrap()
 }
 
-/// G01-D-19 and G01-D-22: whatever happens to routes (before, during and after handshakes) and gateways,
-/// no connection ends cleanly with bytes missing. H-D-13: each byte is the right one. G01-W-12: gateways
-/// keep to their pool. H-D-19: a FIN is acknowledged when the far host has it.
+/// G01-D-19 and G01-D-22: whatever happens to routes (before, during and after handshakes) and
+/// gateways, no connection ends cleanly with bytes missing. H-D-13: each byte is the right one.
+/// G01-W-12: gateways keep to their pool. H-D-19: a FIN is acknowledged when the far host has it.
 #[test]
 fn a_thousand_seeds_keep_every_invariant() {
     if let Some(seed) = variable("BENTPIPE_SEED").and_then(|text| text.parse().ok()) {
@@ -145,12 +145,14 @@ fn seeds_that_once_violated_something_do_not() {
     }
 }
 
-/// Flows of these gateways rest whenever they have nothing to do; nothing that is sent depends on it.
+/// Flows of these gateways rest whenever they have nothing to do; nothing that is sent depends on
+/// it.
 #[test]
 fn nothing_depends_on_whether_flows_hibernate() {
     for seed in 0..100 {
         let hibernating = FaultPlan::draw(seed);
-        // Another pool moves the windows of those that are awake at once, and of others when they wake.
+        // Another pool moves the windows of those that are awake at once, and of others when they
+        // wake.
         if hibernating.hazards.contains(&Hazard::Reload) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! The first slow start threshold from the path's rate (Hoe 1996): how good it is, and what it brings.
+//! The first slow start threshold from the path's rate (Hoe 1996): how good it is, and what it
+//! brings.
 
 use crate::support::{brief, main_flow, parsed};
 use bentpipe_results::Outcome;

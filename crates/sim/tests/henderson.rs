@@ -32,9 +32,9 @@ fn far(outcomes: &[Outcome]) -> &FlowRow {
     long(outcomes).find(|flow| flow.name == "f600").expect("a transfer of 600 ms")
 }
 
-/// 4.1.6: with a clock of 1 ms for all and no minimum, timeouts come before fast recovery is over. With
-/// such a clock for Constant-Rate's increase alone and BSD's for the timer they do not, and the increase
-/// still has the round-trip time that it needs.
+/// 4.1.6: with a clock of 1 ms for all and no minimum, timeouts come before fast recovery is over.
+/// With such a clock for Constant-Rate's increase alone and BSD's for the timer they do not, and
+/// the increase still has the round-trip time that it needs.
 #[test]
 fn a_fine_clock_is_for_the_increase_and_not_for_the_timer() {
     let of = |clock: &str, control: &str| {
@@ -60,8 +60,8 @@ fn a_fine_clock_is_for_the_increase_and_not_for_the_timer() {
     assert!(apart.2 > 0.95 && fine.2 > 0.95 && coarse.2 < 0.85, "{coarse:?}, {apart:?}, {fine:?}");
 }
 
-/// 4.1.4: as c becomes larger, the bound of one segment an acknowledgment is in effect nearly all of the
-/// time, and the unfairness is back.
+/// 4.1.4: as c becomes larger, the bound of one segment an acknowledgment is in effect nearly all
+/// of the time, and the unfairness is back.
 #[test]
 fn with_a_large_constant_the_bound_is_all_that_is_left_of_constant_rate() {
     let clock = "rto.tick=10ms,rto.granularity=10ms";
@@ -81,8 +81,8 @@ fn with_a_large_constant_the_bound_is_all_that_is_left_of_constant_rate() {
     assert!(of("standard").0.iter().all(Option::is_none), "it has no such bound");
 }
 
-/// 4.1.7: Increase-by-K wherever the round-trip time is above a threshold does for the transfer of 600 ms
-/// what choosing it by hand does (table 4.1), and nothing else.
+/// 4.1.7: Increase-by-K wherever the round-trip time is above a threshold does for the transfer of
+/// 600 ms what choosing it by hand does (table 4.1), and nothing else.
 #[test]
 fn a_threshold_chooses_who_increases_by_k() {
     let clock = "rto.tick=10ms,rto.granularity=10ms";
@@ -115,8 +115,9 @@ fn a_threshold_chooses_who_increases_by_k() {
     assert!(by_rtt.0 > 1.2 * all.0, "where all do so nothing is won: {all:?}");
 }
 
-/// 4.1.6: four parallel transfers of 600 ms take twice what one with Increase-by-K does, and fairness falls.
-/// Windows that are shared as they begin (RFC 9040) change that little: their long lives decide.
+/// 4.1.6: four parallel transfers of 600 ms take twice what one with Increase-by-K does, and
+/// fairness falls. Windows that are shared as they begin (RFC 9040) change that little: their long
+/// lives decide.
 #[test]
 fn four_parallel_transfers_are_bolder_than_one_that_increases_by_four() {
     let plain = topology_2("rto.tick=10ms,rto.granularity=10ms", 200);
@@ -143,8 +144,9 @@ fn four_parallel_transfers_are_bolder_than_one_that_increases_by_four() {
     assert!((share.0 / four.0 - 1.0).abs() < 0.2, "{found:?}");
 }
 
-/// 4.1.2: utilisation counts original bits. With a tenth of all packets lost behind the bottleneck and sent again, what
-/// arrives once is what was sent less what was retransmitted, and the flow has that and no more.
+/// 4.1.2: utilisation counts original bits. With a tenth of all packets lost behind the bottleneck
+/// and sent again, what arrives once is what was sent less what was retransmitted, and the flow has
+/// that and no more.
 #[test]
 fn what_is_retransmitted_does_not_count_as_used() {
     let text = "tcp = \"ns-1997,recovery=sack,mss=960\"\n[run]\nduration = \"100s\"\n[host]\na = {}\nb = {}\n\
@@ -160,7 +162,8 @@ fn what_is_retransmitted_does_not_count_as_used() {
     assert!((delivered / tally.delivered as f64 - 1.0).abs() < 0.01);
 }
 
-/// 4.1.2: Jain's index is one for equal shares, 1/n if one of n has all, and does not depend on the unit.
+/// 4.1.2: Jain's index is one for equal shares, 1/n if one of n has all, and does not depend on the
+/// unit.
 #[test]
 fn jains_index_runs_from_one_nth_to_one() {
     use bentpipe_results::fairness;

@@ -1,6 +1,6 @@
-//! Losses whose cause is inferred (`congestion=tolerant-cubic` at a host) or told (`loss-notification` of a link): what is
-//! taken for corruption that was congestion, and the reverse. An answer is given to an episode of recovery: a smaller
-//! window, or none.
+//! Losses whose cause is inferred (`congestion=tolerant-cubic` at a host) or told
+//! (`loss-notification` of a link): what is taken for corruption that was congestion, and the
+//! reverse. An answer is given to an episode of recovery: a smaller window, or none.
 
 use crate::support::{brief, extended, outcome, timeouts};
 use bentpipe_results::{ExtendedTally, Outcome};
@@ -74,7 +74,8 @@ fn losses_at_a_bit_error_rate_of_a_millionth_are_told_from_congestion() {
         let ExtendedTally { causes, reductions, .. } = extended(&congested.run.tally);
         assert!(congested.run.lost == 0 && causes.corruption == 0 && causes.congestion > 0);
         assert!(reductions > 0, "its own reductions count: {}", brief(&congested));
-        // Of few flows each notices the queue; of several that lose together, some have not measured it yet.
+        // Of few flows each notices the queue; of several that lose together, some have not
+        // measured it yet.
         let missed = causes.congestion_unanswered as f64;
         assert!(missed <= 0.4 * causes.congestion as f64, "{}", brief(&congested));
     }
@@ -96,7 +97,8 @@ fn a_window_hears_nothing_of_losses_that_are_told_to_be_corruption() {
 
 #[test]
 fn rfc_6675_answers_told_corruption_by_nothing_but_timeouts() {
-    // It does not notice that a retransmission was lost: the timer does, and a timeout closes the window.
+    // It does not notice that a retransmission was lost: the timer does, and a timeout closes the
+    // window.
     let [believing, told] =
         [false, true].map(|told| seen("standard,recovery=sack", "480KB", "1e-6", 1, told));
     let tally = &told.run.tally;

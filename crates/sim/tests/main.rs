@@ -1,4 +1,5 @@
-//! Whole runs in virtual time. `cargo test -p bentpipe-sim --test runs gateways::busy` runs one file's.
+//! Whole runs in virtual time. `cargo test -p bentpipe-sim --test runs gateways::busy` runs one
+//! file's.
 
 mod bbr;
 mod buffer_study;

@@ -161,8 +161,9 @@ middlebox = ["slow-starts"]
 /// B-ACK-W2.
 #[test]
 fn the_spacer_knows_slow_start_in_nine_of_ten_round_trips() {
-    // Known to be missed: a slow start that repairs many losses of its own (0.85 with replies of 1 MB that
-    // overflow the queue), and delayed acknowledgments with windows of few segments (0.88 at 1 % loss).
+    // Known to be missed: a slow start that repairs many losses of its own (0.85 with replies of 1
+    // MB that overflow the queue), and delayed acknowledgments with windows of few segments (0.88
+    // at 1 % loss).
     for (ack, threshold, loss, reply) in [
         ("ack=per-segment", "off", "0", "500KB"),
         ("ack=delayed:200ms", "off", "0", "500KB"),

@@ -1,4 +1,5 @@
-//! What the papers leave to others, answered where the gateways' turns on a link that is known do it.
+//! What the papers leave to others, answered where the gateways' turns on a link that is known do
+//! it.
 
 use crate::support::outcome;
 
@@ -15,8 +16,8 @@ fn between_gateways(leg: &str) -> String {
 const KNOWN: &str = "rate = \"8Mbit/s\", round-trip = \"500ms\"";
 
 /// G01-W-5: of four downloads over one link, two go on over 256 kbit/s and two over 10 Mbit/s. The
-/// slow ones leave their turns to the others, once the gateway behind the link holds for them what it has
-/// promised.
+/// slow ones leave their turns to the others, once the gateway behind the link holds for them what
+/// it has promised.
 #[test]
 fn who_has_a_faster_way_on_gets_a_larger_share() {
     let ends = [("a", "256kbit/s"), ("b", "256kbit/s"), ("c", "10Mbit/s"), ("d", "10Mbit/s")];
@@ -41,7 +42,8 @@ fn who_has_a_faster_way_on_gets_a_larger_share() {
         let (before, after) = (rates(boxes, from), rates(boxes, to));
         after.iter().zip(before).map(|(a, b)| (a - b) / f64::from(to - from)).collect()
     };
-    // Before, what slow start has lost in the slow links' queues is made up for, and delivered in jumps.
+    // Before, what slow start has lost in the slow links' queues is made up for, and delivered in
+    // jumps.
     let split = between(&between_gateways(KNOWN), 15, 25);
     let routers = between_gateways(KNOWN)
         .replace("gateway.", "router.")
@@ -83,8 +85,8 @@ fn the_window_of_a_known_link_is_the_best_one_to_begin_with() {
     }
 }
 
-/// Goodput in Mbit/s over `seconds` of flows called `a`, `b`, ..., their fairness, and the most that
-/// the first gateway has held, in KB.
+/// Goodput in Mbit/s over `seconds` of flows called `a`, `b`, ..., their fairness, and the most
+/// that the first gateway has held, in KB.
 fn shares(text: &str, seconds: u32) -> (f64, f64, u64) {
     let outcome = outcome(&format!("[run]\nduration = \"{seconds}s\"\n{text}"));
     let rates: Vec<f64> = outcome.flows.iter().map(|flow| flow.tally.delivered as f64).collect();
@@ -110,8 +112,9 @@ fn six(boxes: &str, to_client: bool) -> String {
     text
 }
 
-/// G99-W-1: how six downloads that begin a second apart share a link while their windows find it, for
-/// starts of the satellite leg from careful to bold; and with a link that is known, on which they take turns.
+/// G99-W-1: how six downloads that begin a second apart share a link while their windows find it,
+/// for starts of the satellite leg from careful to bold; and with a link that is known, on which
+/// they take turns.
 #[test]
 fn a_bold_start_is_not_a_fair_one() {
     println!("satellite leg: Mbit/s, Jain's index, KB held at most, in 30 s");
@@ -140,8 +143,8 @@ fn a_bold_start_is_not_a_fair_one() {
     assert!(usual[0].1 > 0.6 && usual[0].1 < known.1, "{usual:?}");
 }
 
-/// G99-W-2: what the papers' two ways to manage a gateway's buffer, and back-pressure alone, make of
-/// the same six downloads: memory differs, throughput and fairness do not.
+/// G99-W-2: what the papers' two ways to manage a gateway's buffer, and back-pressure alone, make
+/// of the same six downloads: memory differs, throughput and fairness do not.
 #[test]
 fn a_gateways_buffer_may_be_short() {
     let [off, single, early] = ["off", "single", "random-early"].map(|discard| {
@@ -157,9 +160,9 @@ fn a_gateways_buffer_may_be_short() {
     assert!(2 * single.2 < off.2 && 4 * early.2 < 3 * off.2, "{single:?}, {early:?}, {off:?}");
 }
 
-/// Mbit/s of long downloads from one server whose Ethernet of 10 Mbit/s is all that they share: `each` to a
-/// client near it, and as many by two gateways and a satellite; and the KB that the first gateway held at
-/// most. The topology of bharadwaj-2001, figure 15.
+/// Mbit/s of long downloads from one server whose Ethernet of 10 Mbit/s is all that they share:
+/// `each` to a client near it, and as many by two gateways and a satellite; and the KB that the
+/// first gateway held at most. The topology of bharadwaj-2001, figure 15.
 fn near_and_far(each: u32, leg: &str) -> ([f64; 2], u64) {
     let flow = |name| {
         format!(
@@ -184,8 +187,8 @@ fn near_and_far(each: u32, leg: &str) -> ([f64; 2], u64) {
     ([sum("l"), sum("h")], outcome.gateways[0].max_held.unwrap() / 1000)
 }
 
-/// G01-W-11: increments by the round trip on the satellite leg change nothing here, as that leg loses
-/// nothing; what the server's Ethernet loses, the terrestrial legs share out.
+/// G01-W-11: increments by the round trip on the satellite leg change nothing here, as that leg
+/// loses nothing; what the server's Ethernet loses, the terrestrial legs share out.
 #[test]
 fn increments_of_the_satellite_leg_do_not_matter_where_it_loses_nothing() {
     let controls = ["standard", "increase-by-k:k=4", "constant-rate"];
@@ -197,9 +200,9 @@ fn increments_of_the_satellite_leg_do_not_matter_where_it_loses_nothing() {
     assert!(found.iter().all(|rates| *rates == found[0]), "{found:?}");
 }
 
-/// G01-W-6: a gateway that acknowledges as a host does takes no more than a host from those who share
-/// a terrestrial link with it; by default it acknowledges each segment, and takes more. In its memory it
-/// holds what the satellite takes in either case.
+/// G01-W-6: a gateway that acknowledges as a host does takes no more than a host from those who
+/// share a terrestrial link with it; by default it acknowledges each segment, and takes more. In
+/// its memory it holds what the satellite takes in either case.
 #[test]
 fn a_gateway_that_acknowledges_as_hosts_do_takes_no_more_than_they() {
     for each in [4, 8] {

@@ -90,7 +90,8 @@ fn each_leg_of_a_split_flow_learns_its_own_path() {
             ("behind", vec![gateway(0), narrow()], vec![(1, 1)]),
             ("before", vec![narrow(), gateway(0)], vec![(2, 1)]),
             ("between", vec![gateway(0), narrow(), gateway(1)], vec![(1, 1), (3, 1)]),
-            // A host whose own path is narrower than is believed lets routers cut, and so does the gateway for it.
+            // A host whose own path is narrower than is believed lets routers cut, and so does the
+            // gateway for it.
             (
                 "around",
                 vec![narrow(), gateway(0), narrow()],

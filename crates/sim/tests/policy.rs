@@ -64,7 +64,8 @@ fn observing_forwards_all() {
     assert_eq!(counts(&summary, Reason::Observed), (0, 3));
 }
 
-/// G01-D-14 and G99-D-9: with a limit reached, new connections are forwarded end to end and complete.
+/// G01-D-14 and G99-D-9: with a limit reached, new connections are forwarded end to end and
+/// complete.
 #[test]
 fn connections_beyond_each_limit_are_forwarded_and_complete() {
     let limits = [

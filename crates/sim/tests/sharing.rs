@@ -42,8 +42,8 @@ start = "40s"
 /// NewReno's window, SACK, ten segments at first.
 const PLAIN: &str = "linux,congestion=standard,slow-start=standard,recovery=sack,reduction=plain";
 
-/// How many packets were retransmitted in all, by the first four, and by the second; and when the last of
-/// the first and of the second were complete, in seconds from their beginning.
+/// How many packets were retransmitted in all, by the first four, and by the second; and when the
+/// last of the first and of the second were complete, in seconds from their beginning.
 fn found(share: &str, tcp: &str) -> ([u64; 2], [f64; 2]) {
     let outcome = twice_four(share, tcp);
     let of =
@@ -69,8 +69,9 @@ fn an_ensemble_begins_with_one_window() {
     assert!(ensemble.1[0] > off.1[0], "two round trips and a half more of slow start");
 }
 
-/// Section 6: those that come later begin with the window and threshold of the last one. They lose less
-/// or nothing, and are slower: a threshold that parallel slow starts have found is low, as section 8 warns.
+/// Section 6: those that come later begin with the window and threshold of the last one. They lose
+/// less or nothing, and are slower: a threshold that parallel slow starts have found is low, as
+/// section 8 warns.
 #[test]
 fn who_comes_later_begins_where_the_last_one_was() {
     for (tcp, share_of_losses) in [(PLAIN.to_owned(), 0.5), (format!("{PLAIN},pacing=on"), 0.0)] {

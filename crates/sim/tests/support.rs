@@ -41,8 +41,8 @@ pub(crate) fn link<'a>(outcome: &'a Outcome, name: &str, from: &str) -> &'a Link
     found.unwrap_or_else(|| panic!("no link {name} from {from}"))
 }
 
-/// An outcome in few words, for the message of an assertion: a line for the run and one for each flow
-/// and each link.
+/// An outcome in few words, for the message of an assertion: a line for the run and one for each
+/// flow and each link.
 pub(crate) fn brief(outcome: &Outcome) -> String {
     let Outcome { run, flows, links, .. } = outcome;
     let mut text = format!(

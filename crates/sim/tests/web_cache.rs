@@ -1,5 +1,5 @@
-//! A Web cache near its users: what it answers never crosses the satellite, what it fetches does so on
-//! connections of its own, and everything else passes.
+//! A Web cache near its users: what it answers never crosses the satellite, what it fetches does so
+//! on connections of its own, and everything else passes.
 
 use crate::support::{brief, link, main_flow, parsed, played};
 use bentpipe_core::text::Choice;
@@ -9,8 +9,8 @@ use bentpipe_scenario::{Scenario, web};
 use bentpipe_sim::{build, run};
 use rand::RngExt;
 
-/// A server, 250 ms of satellite, a router with a cache, 10 ms of LAN, a client. `SAT` and `LAN` are
-/// further keys of the links.
+/// A server, 250 ms of satellite, a router with a cache, 10 ms of LAN, a client. `SAT` and `LAN`
+/// are further keys of the links.
 const NETWORK: &str = r#"
 tcp = "TCP"
 [run]

@@ -22,7 +22,8 @@ pub fn interrupted() -> ExitCode {
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // Handlers run in the order of their registration: this one sees what the ones before the next have set.
+        // Handlers run in the order of their registration: this one sees what the ones before the
+        // next have set.
         flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }

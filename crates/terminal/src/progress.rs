@@ -51,7 +51,8 @@ impl Progress {
         Progress { command, quiet, bar, began: now, spoke: Mutex::new(now) }
     }
 
-    /// Shows how much is done, from 0 to 1, and in words. The words are not made where nothing is shown.
+    /// Shows how much is done, from 0 to 1, and in words. The words are not made where nothing is
+    /// shown.
     pub fn show(&self, done: f64, words: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             bar.set_position((done.clamp(0.0, 1.0) * STEPS) as u64);

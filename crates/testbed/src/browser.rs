@@ -5,8 +5,8 @@ use bentpipe_scenario::{HttpVersion, Workload};
 /// A browser that fetches pages from nginx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Browser {
-    /// A client of ours that asks as Netscape did: HTTP/1.0 over several connections, each for one object, or HTTP/1.1 over
-    /// some that stay open.
+    /// A client of ours that asks as Netscape did: HTTP/1.0 over several connections, each for one
+    /// object, or HTTP/1.1 over some that stay open.
     Netscape,
     /// Today's, without a window: HTTP/1.1, or HTTP/2 over TLS.
     Chromium,

@@ -14,14 +14,15 @@ pub struct EphemeralRun {
     pub run: Run,
     /// The packets of the link that was recorded; the file goes with the testbed.
     pub capture: Option<PathBuf>,
-    /// What the gateways' logs have beside their beginning, each line behind `; ` and the gateway's name.
+    /// What the gateways' logs have beside their beginning, each line behind `; ` and the gateway's
+    /// name.
     pub said: String,
     /// Stands until this is dropped.
     pub testbed: EphemeralTestbed,
 }
 
-/// A testbed that is taken down with this value. Fields are dropped in their order: `down` takes the lock that the
-/// network holds.
+/// A testbed that is taken down with this value. Fields are dropped in their order: `down` takes
+/// the lock that the network holds.
 pub struct EphemeralTestbed {
     network: Network,
     _down: Down,
@@ -36,8 +37,8 @@ impl Drop for Down {
     }
 }
 
-/// Brings up the testbed that `request` describes for a point, and makes run `run` on it. The packets of the link
-/// `record` are recorded, if there is one.
+/// Brings up the testbed that `request` describes for a point, and makes run `run` on it. The
+/// packets of the link `record` are recorded, if there is one.
 ///
 /// # Errors
 /// [`PlayError`]; the testbed is taken down.

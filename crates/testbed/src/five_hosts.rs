@@ -145,7 +145,8 @@ impl Testbed {
     /// H2's address in IPv6.
     pub const H2_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0x91, 0, 4, 0, 0, 0, 2));
 
-    /// Builds the five hosts, and starts the emulator if the plan has a link. Gateways are started by [`Testbed::start_gateway`].
+    /// Builds the five hosts, and starts the emulator if the plan has a link. Gateways are started
+    /// by [`Testbed::start_gateway`].
     ///
     /// # Errors
     /// [`TestbedError`], having removed what had been made.
@@ -190,7 +191,8 @@ impl Testbed {
     }
 
     /// Starts `bentpipe gateway` at `place`, configured with the link's rate and round trip if
-    /// there is one and the plan does not forbid it, and waits until it is ready. It ends when what is returned is dropped.
+    /// there is one and the plan does not forbid it, and waits until it is ready. It ends when what
+    /// is returned is dropped.
     ///
     /// # Errors
     /// [`NetnsError::NotReady`] with what it wrote, if it does not come up.

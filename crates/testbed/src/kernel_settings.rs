@@ -4,7 +4,8 @@ use crate::network::{HostTcp, SocketTcp};
 use crate::plan::LivePoint;
 use std::collections::BTreeMap;
 
-/// A line for each of the settings of a scenario's hosts, in the order of its points. It begins with `scenario`.
+/// A line for each of the settings of a scenario's hosts, in the order of its points. It begins
+/// with `scenario`.
 pub fn lines(scenario: &str, points: &[LivePoint]) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for live in points {

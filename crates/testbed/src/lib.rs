@@ -1,5 +1,5 @@
-//! A scenario on real stacks: its network as namespaces, its flows on Linux's sockets, its gateways and links as processes, and
-//! what is measured of all that.
+//! A scenario on real stacks: its network as namespaces, its flows on Linux's sockets, its gateways
+//! and links as processes, and what is measured of all that.
 #![forbid(unsafe_code)]
 
 mod browser;

@@ -65,7 +65,8 @@ fn transfer_rows(played: &[(FlowResult, Counts)]) -> Vec<TransferRow> {
 
 /// What the kernel and the applications have counted.
 fn tally(counts: &Counts) -> Tally {
-    // A flow that has sent no segment has no timer that could expire, whether the kernel counts that or not.
+    // A flow that has sent no segment has no timer that could expire, whether the kernel counts
+    // that or not.
     let silent = (counts.segments == 0).then_some(0);
     Tally {
         delivered: counts.delivered,

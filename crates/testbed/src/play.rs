@@ -26,8 +26,9 @@ pub struct Run {
     pub busy: f64,
 }
 
-/// Makes run `run` of a point, with links as new and gateways started anew. The packets of the link `record` are
-/// recorded, if there is one. `go_on` hears what share of its longest time has passed, and says whether it is to go on.
+/// Makes run `run` of a point, with links as new and gateways started anew. The packets of the link
+/// `record` are recorded, if there is one. `go_on` hears what share of its longest time has passed,
+/// and says whether it is to go on.
 ///
 /// # Errors
 /// [`PlayError`].

@@ -1,5 +1,5 @@
-//! The results as a picture: grouped bars in SVG, written by hand. Some twenty bars with their labels
-//! are less text than the set-up of a plotting library, and need no fonts at build time.
+//! The results as a picture: grouped bars in SVG, written by hand. Some twenty bars with their
+//! labels are less text than the set-up of a plotting library, and need no fonts at build time.
 
 use std::fmt::Write as _;
 

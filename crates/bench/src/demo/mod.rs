@@ -1,4 +1,5 @@
-//! The demo: real downloads over an emulated GEO link, with and without the gateways, and the same ones in virtual time.
+//! The demo: real downloads over an emulated GEO link, with and without the gateways, and the same
+//! ones in virtual time.
 //!
 //! The scene is that of the papers: one client, one server, a geostationary satellite between
 //! them, files from one that fits the initial window to one that fills the link for seconds

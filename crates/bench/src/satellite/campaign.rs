@@ -1,4 +1,5 @@
-//! All runs of the cases, on many threads. Columns of several cases that are the same run are run once.
+//! All runs of the cases, on many threads. Columns of several cases that are the same run are run
+//! once.
 
 use super::case::{Case, Column};
 use super::measure::{Measured, measure};
@@ -59,8 +60,8 @@ impl Campaign<'_> {
         self.series.iter().map(|series| series.runs).sum()
     }
 
-    /// Makes all runs, or stops at `stop`; the rows of the cases whose runs were all made. `progress` hears after each how many have
-    /// been made, and the case of the last one.
+    /// Makes all runs, or stops at `stop`; the rows of the cases whose runs were all made.
+    /// `progress` hears after each how many have been made, and the case of the last one.
     pub fn run(
         &self,
         threads: NonZeroUsize,

@@ -69,7 +69,8 @@ pub struct Case {
 pub(super) enum Figures {
     /// Goodput, as a share of so many bit/s.
     Goodput(f64),
-    /// Of many flows that share the link: the same share, utilisation, Jain's index, drops and queueing.
+    /// Of many flows that share the link: the same share, utilisation, Jain's index, drops and
+    /// queueing.
     Sharing(f64),
     /// Of a third party's flow: its goodput, as a share of so many bit/s, and queueing.
     Beside(f64),

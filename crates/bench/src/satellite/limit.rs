@@ -1,10 +1,10 @@
 //! The limit: how long an ideal sender takes.
 //!
 //! It knows the link's rate and every loss. After the handshake, which loses nothing and carries no
-//! request, it sends back to back at that rate; each loss is known one round trip after the packet was
-//! sent, and what was lost is retransmitted before anything new, and may be lost again. Acknowledgments
-//! cost nothing. Where losses are random the limit is a mean over many such transfers, through the very
-//! loss models of the simulated links.
+//! request, it sends back to back at that rate; each loss is known one round trip after the packet
+//! was sent, and what was lost is retransmitted before anything new, and may be lost again.
+//! Acknowledgments cost nothing. Where losses are random the limit is a mean over many such
+//! transfers, through the very loss models of the simulated links.
 
 use bentpipe_core::link::{LinkConfig, LossKind, LossModel, Losses, Transmission};
 use bentpipe_core::time::{Duration, Instant};
@@ -36,7 +36,8 @@ pub(crate) struct Limit {
     pub(crate) round_trip: Duration,
     pub(crate) loss: LossKind,
     pub(crate) bit_errors: Probability,
-    /// Transfers that begin together, each on a direction of the link of its own: all are waited for.
+    /// Transfers that begin together, each on a direction of the link of its own: all are waited
+    /// for.
     pub(crate) transfers: Vec<(u64, Opening)>,
     /// Nothing passes for so long while data are under way.
     pub(crate) silence: Duration,

@@ -12,13 +12,15 @@ const DIRECTION: &str = "sat/forward";
 /// One run, or the means of several.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Measured {
-    /// Seconds from the first transfer's start until all were complete, or to the run's end where one was not.
+    /// Seconds from the first transfer's start until all were complete, or to the run's end where
+    /// one was not.
     pub(super) seconds: f64,
     /// Whether one was not; the share of such runs.
     pub(super) unfinished: f64,
     /// What applications have read in that time, in bit/s.
     pub(super) goodput: f64,
-    /// The share of its capacity that the satellite link has sent from the server's side, what it lost included.
+    /// The share of its capacity that the satellite link has sent from the server's side, what it
+    /// lost included.
     pub(super) utilisation: f64,
     /// Jain's index of the flows' goodputs.
     pub(super) jain: f64,
@@ -26,7 +28,8 @@ pub(super) struct Measured {
     pub(super) drops: f64,
     /// The 95th percentile of the time that a packet would wait in that link's queue, in seconds.
     pub(super) queueing: Option<f64>,
-    /// The share of the gateways' bytes to the satellite, after the warm-up, that were retransmissions.
+    /// The share of the gateways' bytes to the satellite, after the warm-up, that were
+    /// retransmissions.
     pub(super) retransmitted: f64,
 }
 

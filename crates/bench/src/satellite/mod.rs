@@ -1,5 +1,5 @@
-//! How far the gateways are from the limit of the link: every case in virtual time, with the code that
-//! is deployed.
+//! How far the gateways are from the limit of the link: every case in virtual time, with the code
+//! that is deployed.
 
 pub mod campaign;
 pub mod case;

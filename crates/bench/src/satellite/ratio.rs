@@ -7,7 +7,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 ///
 /// The bound is by the usual linearisation of a ratio of means (Cochran, *Sampling Techniques*,
 /// 6.4): the residuals `with − ratio × without` have the mean zero, and their standard error over
-/// the mean of `without` is the ratio's. None if there are no runs, or of a single pair that differs.
+/// the mean of `without` is the ratio's. None if there are no runs, or of a single pair that
+/// differs.
 pub(super) fn of_means(with: &[f64], without: &[f64]) -> Option<(f64, f64)> {
     let count = with.len().min(without.len());
     let mean = |of: &[f64]| of.iter().take(count).sum::<f64>() / count as f64;

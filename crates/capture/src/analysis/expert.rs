@@ -1,5 +1,6 @@
-//! Marks by the rules of Wireshark's user's guide, section 7.5 (TCP analysis), for each segment what was seen before it. Where the
-//! guide leaves a case open, what tshark 4.0 does with a capture decides: the tests compare.
+//! Marks by the rules of Wireshark's user's guide, section 7.5 (TCP analysis), for each segment
+//! what was seen before it. Where the guide leaves a case open, what tshark 4.0 does with a capture
+//! decides: the tests compare.
 
 use super::marks::{Mark, Marks};
 use crate::connection::{Connection, Flags, Segment};
@@ -7,7 +8,8 @@ use crate::direction::Direction;
 
 /// How soon after a duplicate ACK a fast retransmission comes.
 const FAST: i64 = 20_000_000;
-/// Later than this is not out of order but retransmitted, unless the handshake's round-trip time is known.
+/// Later than this is not out of order but retransmitted, unless the handshake's round-trip time is
+/// known.
 const OUT_OF_ORDER: i64 = 3_000_000;
 
 /// Sequence numbers: whether `a` is behind `b`.
@@ -72,8 +74,8 @@ impl<'a> Expert<'a> {
         marks
     }
 
-    /// The handshake's round trip, if its third segment is there. tshark takes a SYN at the very beginning of 1970, as simulators
-    /// have, for one without a time.
+    /// The handshake's round trip, if its third segment is there. tshark takes a SYN at the very
+    /// beginning of 1970, as simulators have, for one without a time.
     fn handshake(&mut self, segment: &Segment) {
         let behind = |direction: Direction| {
             self.connection.first_seq[direction.index()].map(|first| first.wrapping_add(1))

@@ -1,5 +1,6 @@
-//! One direction's data as its sender would see it: what is outstanding, sacked, and sent how often; and by that, why a segment was
-//! retransmitted. The causes are those that RFC 5681, 6675, 8985 (RACK-TLP) and 6298 give a sender.
+//! One direction's data as its sender would see it: what is outstanding, sacked, and sent how
+//! often; and by that, why a segment was retransmitted. The causes are those that RFC 5681, 6675,
+//! 8985 (RACK-TLP) and 6298 give a sender.
 
 use super::marks::{Mark, Marks};
 use super::ranges::Ranges;
@@ -73,7 +74,8 @@ struct Sent {
     at: i64,
 }
 
-/// An ACK that came this much later than the fastest, for a lone segment, was delayed: hosts wait 40 ms or more.
+/// An ACK that came this much later than the fastest, for a lone segment, was delayed: hosts wait
+/// 40 ms or more.
 const DELAYED: i64 = 25_000_000;
 /// An answer to an ACK comes this soon after it, even where the capture is not at the sender.
 const AT_ONCE: i64 = 10_000_000;
@@ -162,8 +164,8 @@ impl Flight {
             newest = Some(sent);
             covered += 1;
         }
-        // Karn's rule, for all that it covers: a hole that was filled says nothing of the data behind it. What was sacked before
-        // was delivered before.
+        // Karn's rule, for all that it covers: a hole that was filled says nothing of the data
+        // behind it. What was sacked before was delivered before.
         let fresh = newest.filter(|sent| {
             !self.retransmitted.overlaps(una, ack) && !self.sacked.overlaps(sent.begin, sent.end)
         });
@@ -211,7 +213,8 @@ impl Flight {
         if self.next == una || self.sent.is_empty() {
             self.timer = self.timer.max(segment.at);
         }
-        // Wireshark's rules call what is retransmitted within a round trip out of order. Data that passed here before did not come late.
+        // Wireshark's rules call what is retransmitted within a round trip out of order. Data that
+        // passed here before did not come late.
         let again = marks.retransmitted() || (marks.has(Mark::OutOfOrder) && self.passed(begin));
         let cause = again.then(|| self.cause(segment, begin, end));
         if again {

@@ -105,7 +105,8 @@ impl Marks {
         self.0
     }
 
-    /// Whether its data was sent before. Wireshark counts fast and spurious ones among its retransmissions, too.
+    /// Whether its data was sent before. Wireshark counts fast and spurious ones among its
+    /// retransmissions, too.
     #[must_use]
     pub fn retransmitted(self) -> bool {
         [Mark::Retransmission, Mark::FastRetransmission, Mark::SpuriousRetransmission]
@@ -113,7 +114,8 @@ impl Marks {
             .any(|mark| self.has(mark))
     }
 
-    /// Without [`Mark::Retransmission`] where a more exact mark says why: as we mark, and as Wireshark's columns have it.
+    /// Without [`Mark::Retransmission`] where a more exact mark says why: as we mark, and as
+    /// Wireshark's columns have it.
     #[must_use]
     pub fn most_specific(self) -> Marks {
         let exact = [Mark::FastRetransmission, Mark::SpuriousRetransmission];

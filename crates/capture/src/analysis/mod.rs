@@ -1,8 +1,9 @@
-//! What can be inferred of a connection from the capture alone. All of this is inference: a capture shows what passed one place, not
-//! what an end thought.
+//! What can be inferred of a connection from the capture alone. All of this is inference: a capture
+//! shows what passed one place, not what an end thought.
 //!
-//! Two models go over the segments once, in their order. [`expert`] marks them by the rules of Wireshark's user's guide (7.5, TCP
-//! analysis), so that marks agree with `tshark -Y tcp.analysis.flags`. [`flight`] keeps each direction's scoreboard, as its sender
+//! Two models go over the segments once, in their order. [`expert`] marks them by the rules of
+//! Wireshark's user's guide (7.5, TCP analysis), so that marks agree with
+//! `tshark -Y tcp.analysis.flags`. [`flight`] keeps each direction's scoreboard, as its sender
 //! would, for round-trip times, outstanding data, and why a segment was retransmitted.
 
 mod expert;
@@ -31,17 +32,20 @@ pub struct Fact {
     pub marks: Marks,
     /// Why it was retransmitted.
     pub cause: Option<Cause>,
-    /// The round-trip time that it measures, in nanoseconds: from the newest segment that it acknowledges, if that was sent once.
+    /// The round-trip time that it measures, in nanoseconds: from the newest segment that it
+    /// acknowledges, if that was sent once.
     pub round_trip: Option<i64>,
     /// What each end ([`Direction::index`]) had outstanding after it: bytes sent, not acknowledged.
     pub outstanding: [u64; 2],
-    /// The window that it announces, scaled. `None` if its scale is not known: the SYNs are missing.
+    /// The window that it announces, scaled. `None` if its scale is not known: the SYNs are
+    /// missing.
     pub window: Option<u64>,
     /// Whether its first SACK block is a DSACK (RFC 2883).
     pub dsack: bool,
     /// Whether it is an ACK that waited for more data, by its round-trip time beside the others.
     pub delayed: bool,
-    /// How many packets it was on the wire: more than one where a card divided a super-segment, or joined one.
+    /// How many packets it was on the wire: more than one where a card divided a super-segment, or
+    /// joined one.
     pub packets: u32,
 }
 
@@ -50,7 +54,8 @@ pub struct Fact {
 pub struct Analysis {
     /// One for each segment, in their order.
     pub facts: Vec<Fact>,
-    /// SACK blocks as places in the peer's stream: of each segment as many as it has, in their order.
+    /// SACK blocks as places in the peer's stream: of each segment as many as it has, in their
+    /// order.
     pub sacks: Vec<(i64, i64)>,
     /// Where those of a segment begin.
     pub(crate) sack_at: Vec<u32>,
@@ -148,8 +153,8 @@ pub fn analyse(connection: &Connection) -> Analysis {
     analysis
 }
 
-/// The largest segment of a direction on the wire: what its peer's SYN offers, less what timestamps take; without SYNs the most
-/// common length among the larger ones.
+/// The largest segment of a direction on the wire: what its peer's SYN offers, less what timestamps
+/// take; without SYNs the most common length among the larger ones.
 fn mss(connection: &Connection, direction: Direction) -> u32 {
     let offer = connection.offers[direction.reverse().index()];
     let mut timestamps = false;

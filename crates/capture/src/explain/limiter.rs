@@ -7,7 +7,8 @@ use crate::silence::Limiter;
 use bentpipe_core::tcp::cause::Cause as SenderCause;
 
 impl Limiter {
-    /// What the cause of the segment that ended a silence says of it: new data leaves because its limiter has gone.
+    /// What the cause of the segment that ended a silence says of it: new data leaves because its
+    /// limiter has gone.
     fn ended_by(cause: SenderCause) -> Option<Limiter> {
         match cause {
             SenderCause::Written => Some(Limiter::Application),

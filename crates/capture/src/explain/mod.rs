@@ -1,7 +1,9 @@
-//! The story of one direction: runs of segments with their cause, and the silences between them with what kept the sender from sending.
+//! The story of one direction: runs of segments with their cause, and the silences between them
+//! with what kept the sender from sending.
 //!
-//! A cause or a limiter that an end has recorded is told as such. Others are inferred by rule, and marked so. A silence is a time
-//! without a segment of data that is longer than half of the connection's smallest round trip (1 ms to 500 ms).
+//! A cause or a limiter that an end has recorded is told as such. Others are inferred by rule, and
+//! marked so. A silence is a time without a segment of data that is longer than half of the
+//! connection's smallest round trip (1 ms to 500 ms).
 
 mod limiter;
 pub mod telling;
@@ -114,7 +116,8 @@ pub fn explain(connection: &Connection, analysis: &Analysis, direction: Directio
     let trip = analysis.summary(connection, direction).min_round_trip;
     let shortest = trip.map_or(UNKNOWN, |trip| (trip / 2).clamp(SILENCE.0, SILENCE.1));
     let end = last_place(connection, analysis, direction);
-    // Near the receiver its answers come at once, and the sender's take the path's whole round trip.
+    // Near the receiver its answers come at once, and the sender's take the path's whole round
+    // trip.
     let back = analysis.summary(connection, direction.reverse()).min_round_trip;
     let far = trip.zip(back).is_some_and(|(trip, back)| trip < back / 4);
     let mut sender = Sender::new(analysis.mss[direction.index()], end, far);
@@ -168,7 +171,8 @@ pub fn explain(connection: &Connection, analysis: &Analysis, direction: Directio
     story
 }
 
-/// What limited the end for most of a silence, as it has recorded. `limits` are sorted, and do not overlap.
+/// What limited the end for most of a silence, as it has recorded. `limits` are sorted, and do not
+/// overlap.
 fn most_of(limits: &[Silence], begin: i64, end: i64) -> Option<Limiter> {
     let first = limits.partition_point(|limit| limit.end <= begin);
     let within = limits[first..].iter().take_while(|limit| limit.begin < end);

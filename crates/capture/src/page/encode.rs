@@ -1,5 +1,6 @@
-//! Columns of numbers as text: differences as variable-length integers (LEB128, signs by zigzag), in base64. That is 30 bytes a packet,
-//! where JSON would take 200, and a browser reads it as fast as it can loop.
+//! Columns of numbers as text: differences as variable-length integers (LEB128, signs by zigzag),
+//! in base64. That is 30 bytes a packet, where JSON would take 200, and a browser reads it as fast
+//! as it can loop.
 
 use crate::analysis::{Analysis, Cause};
 use crate::class::Class;

@@ -1,5 +1,6 @@
-//! One page that needs nothing else: connections as graphs to zoom in. The scripts beside this file are compiled in as text, in this
-//! order; they run in one function, so that they share names and leave none behind.
+//! One page that needs nothing else: connections as graphs to zoom in. The scripts beside this file
+//! are compiled in as text, in this order; they run in one function, so that they share names and
+//! leave none behind.
 
 mod encode;
 

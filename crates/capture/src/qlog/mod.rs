@@ -1,5 +1,6 @@
-//! Recordings in qlog: JSON text sequences (RFC 7464) with the events that `docs/qlog-tcp.md` defines. Each watched end of a
-//! connection becomes a [`Connection`], with its causes, its limiters, and its windows and timers over time.
+//! Recordings in qlog: JSON text sequences (RFC 7464) with the events that `docs/qlog-tcp.md`
+//! defines. Each watched end of a connection becomes a [`Connection`], with its causes, its
+//! limiters, and its windows and timers over time.
 
 mod event;
 mod trace;

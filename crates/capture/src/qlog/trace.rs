@@ -51,7 +51,8 @@ impl Trace {
         }
     }
 
-    /// It is seen for the first time, or more is known of how it began. Returns false if this is another connection.
+    /// It is seen for the first time, or more is known of how it began. Returns false if this is
+    /// another connection.
     pub(super) fn started(&mut self, data: &Started) -> bool {
         let (own, peer) = (self.local.index(), self.local.reverse().index());
         let known = [(own, data.local_isn), (peer, data.remote_isn)];

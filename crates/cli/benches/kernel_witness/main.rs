@@ -6,11 +6,11 @@
 //! ```
 //!
 //! 10 MB over 8 Mbit/s at 50 and 500 ms, with half and one bandwidth-delay product of buffer,
-//! without loss (one run) and with 0.5 % (N runs, default 20); BBR, which is version 1, with one product and
-//! also with 1 %. Needs root. CUBIC's HyStart is
-//! switched off on both sides for the time of the run. The kernel tunes its windows, with the
-//! sysctls of a new namespace. The core has windows as large as may be, so that what differs is the
-//! sender; and in the cases `-tuned`, also over 40 Mbit/s, the preset `linux`, so that receivers are compared.
+//! without loss (one run) and with 0.5 % (N runs, default 20); BBR, which is version 1, with one
+//! product and also with 1 %. Needs root. CUBIC's HyStart is switched off on both sides for the
+//! time of the run. The kernel tunes its windows, with the sysctls of a new namespace. The core has
+//! windows as large as may be, so that what differs is the sender; and in the cases `-tuned`, also
+//! over 40 Mbit/s, the preset `linux`, so that receivers are compared.
 //!
 //! The kernel's transfers take as long as they take, ours do not. With `--kernel` the kernel's
 //! samples are kept in a file: those that it has are taken from there, new ones are added.

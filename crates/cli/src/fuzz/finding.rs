@@ -1,4 +1,5 @@
-//! What a violation is told by: the smallest plan that still violates the same, its last packets, and how to replay it.
+//! What a violation is told by: the smallest plan that still violates the same, its last packets,
+//! and how to replay it.
 
 use super::campaign::{Found, play};
 use super::progress::SeedProgress;
@@ -30,7 +31,8 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// Looks for the smallest plan for as long as `time` and until `stop` is set, and plays it once more.
+    /// Looks for the smallest plan for as long as `time` and until `stop` is set, and plays it once
+    /// more.
     pub(super) fn investigate(
         found: &Found,
         time: Duration,

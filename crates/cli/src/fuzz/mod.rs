@@ -68,7 +68,8 @@ pub(crate) struct Arguments {
     /// So many threads (as many as there are cores without it)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Print JSON: how many seeds, violations and seconds, a digest of all packets, and which seeds violate what
+    /// Print JSON: how many seeds, violations and seconds, a digest of all packets, and which seeds
+    /// violate what
     #[arg(long)]
     json: bool,
     /// Say nothing meanwhile

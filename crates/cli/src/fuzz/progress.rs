@@ -26,7 +26,8 @@ impl SeedProgress {
             .show(share, || format!("{played} of {} seeds, {violations} violations", self.seeds));
     }
 
-    /// Prints that a seed has violated something, the `number`th of all. Not even `--quiet` hides the first few.
+    /// Prints that a seed has violated something, the `number`th of all. Not even `--quiet` hides
+    /// the first few.
     pub(super) fn announce(&self, number: usize, found: &Found) {
         if number > DESCRIBED {
             return;

@@ -1,4 +1,5 @@
-//! `bentpipe link --between`: two interfaces of this host, or of a network namespace, or two namespaces.
+//! `bentpipe link --between`: two interfaces of this host, or of a network namespace, or two
+//! namespaces.
 
 use super::{Arguments, Error, told};
 use bentpipe_emulator::between::{Attachment, Between as Taken};

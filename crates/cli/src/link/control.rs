@@ -1,4 +1,5 @@
-//! `bentpipe link show` and `bentpipe link set`: a running link, asked and changed from another shell.
+//! `bentpipe link show` and `bentpipe link set`: a running link, asked and changed from another
+//! shell.
 
 use super::Error;
 use super::report::Report;
@@ -28,8 +29,8 @@ pub(super) struct Which {
 /// What is to be changed.
 #[derive(clap::Args)]
 pub(super) struct Changes {
-    /// Both directions: rate=2Mbit/s,loss=1%. Of rate, delay, loss, gilbert-elliott, bit-errors, jitter, reorder,
-    /// reorder-by, duplicate and corrupt
+    /// Both directions: rate=2Mbit/s,loss=1%. Of rate, delay, loss, gilbert-elliott, bit-errors,
+    /// jitter, reorder, reorder-by, duplicate and corrupt
     #[arg(value_name = "SETTINGS", required_unless_present_any = ["down", "up", "both"])]
     settings: Option<String>,
     /// Both directions, as well

@@ -39,12 +39,13 @@ use std::process::ExitCode;
 /// its exit code on. Inside, 198.18.N.1 (on the route out) is this host; a name server on a
 /// loopback address of this host cannot be reached.
 ///
-/// "Down" is towards the user: from A to B with --between A,B, from the network to a COMMAND. It is a scenario's
-/// direction from the first end to the second; "up" is the other one. Settings are a scenario's keys of a link
-/// (docs/scenario-format.md): what is said with --down or --up overrides what is said for both.
+/// "Down" is towards the user: from A to B with --between A,B, from the network to a COMMAND. It is
+/// a scenario's direction from the first end to the second; "up" is the other one. Settings are a
+/// scenario's keys of a link (docs/scenario-format.md): what is said with --down or --up overrides
+/// what is said for both.
 ///
-/// The rate counts IP packet lengths, and what --overhead adds to each. At its end it also says how late it released
-/// packets, and warns if one in 100 was late by more than 1 ms.
+/// The rate counts IP packet lengths, and what --overhead adds to each. At its end it also says how
+/// late it released packets, and warns if one in 100 was late by more than 1 ms.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_long_help = "\
@@ -88,14 +89,15 @@ Examples:
         --outages periodic:first=10s,lasting=2s,every=60s
 ")]
 pub(crate) struct Arguments {
-    /// The two interfaces of this host between which the link lies. NETNS:A,NETNS:B are those of a network namespace; of
-    /// two different ones, interfaces that it makes
+    /// The two interfaces of this host between which the link lies. NETNS:A,NETNS:B are those of a
+    /// network namespace; of two different ones, interfaces that it makes
     #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1..=2)]
     #[arg(required_unless_present_any = ["command", "self_test"], conflicts_with = "command")]
     between: Vec<String>,
     #[command(flatten)]
     options: Options,
-    /// With a COMMAND: have this host forward IPv4 and IPv6 until it ends, so that the COMMAND reaches what this host does
+    /// With a COMMAND: have this host forward IPv4 and IPv6 until it ends, so that the COMMAND
+    /// reaches what this host does
     #[arg(long, conflicts_with_all = ["between", "self_test"])]
     nat: bool,
     /// Its name for `bentpipe link show` and `set`: letters, digits, `.` and `_`
@@ -106,14 +108,15 @@ pub(crate) struct Arguments {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
-    /// Carry packets at real-time priority, before all ordinary programs: punctual on a busy machine, at their expense
+    /// Carry packets at real-time priority, before all ordinary programs: punctual on a busy
+    /// machine, at their expense
     #[arg(long)]
     realtime: bool,
     /// Exit with 1 if one packet in 100 was released more than 1 ms late
     #[arg(long)]
     strict: bool,
-    /// Fill the link (20Mbit/s and 20ms, unless told otherwise) for 5 s in namespaces of its own, and say how well this
-    /// machine emulates it: down, or --self-test=both
+    /// Fill the link (20Mbit/s and 20ms, unless told otherwise) for 5 s in namespaces of its own,
+    /// and say how well this machine emulates it: down, or --self-test=both
     #[arg(long, value_name = "DIRECTIONS", num_args = 0..=1, require_equals = true, default_missing_value = "down")]
     #[arg(conflicts_with_all = ["between", "command"])]
     self_test: Option<Filled>,
@@ -163,7 +166,8 @@ struct Options {
     /// One-way propagation delay: 250ms
     #[arg(long, allow_hyphen_values = true)]
     delay: Option<String>,
-    /// A ready-made link, such as geo or hybrid-dbs (see `bentpipe link profiles`); what is said besides overrides it
+    /// A ready-made link, such as geo or hybrid-dbs (see `bentpipe link profiles`); what is said
+    /// besides overrides it
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// From A to B, or from the network to the COMMAND: rate=50Mbit/s,queue=codel

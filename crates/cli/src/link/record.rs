@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// Whether, where and what.
 #[derive(clap::Args)]
 pub(super) struct RecordOptions {
-    /// Record to this pcapng file what comes in at either end and what leaves there, the queue that it found, and
-    /// what was dropped or lost: headers only
+    /// Record to this pcapng file what comes in at either end and what leaves there, the queue that
+    /// it found, and what was dropped or lost: headers only
     #[arg(long, value_name = "FILE", conflicts_with = "self_test")]
     record: Option<PathBuf>,
     /// Record payloads, too

@@ -18,7 +18,8 @@ const SPAN: Duration = Duration::from_secs(5);
 /// Of a link that has none.
 const RATE: Rate = Rate::from_bits_per_sec(20_000_000);
 
-/// Fills the direction down, or both, of the link that is asked for, or of one with 20 Mbit/s and 20 ms.
+/// Fills the direction down, or both, of the link that is asked for, or of one with 20 Mbit/s and
+/// 20 ms.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let options = &arguments.options;
     let link = match options.settings()? {

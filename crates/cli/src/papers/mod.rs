@@ -24,11 +24,12 @@ use std::time::Instant;
 
 /// Run the papers' figures, and see which of their claims hold
 ///
-/// Without anything, lists the figures. Results go to out/papers: index.html there shows everything. Runs are kept:
-/// the same command goes on where it was stopped.
+/// Without anything, lists the figures. Results go to out/papers: index.html there shows
+/// everything. Runs are kept: the same command goes on where it was stopped.
 ///
-/// With --live, the points that real hosts can run are run on Linux's own TCP, in network namespaces and in real
-/// time, many side by side, and stand beside what the simulator gives of the same files. That takes root.
+/// With --live, the points that real hosts can run are run on Linux's own TCP, in network
+/// namespaces and in real time, many side by side, and stand beside what the simulator gives of the
+/// same files. That takes root.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,16 +48,19 @@ pub(crate) struct Arguments {
     /// All figures of all papers
     #[arg(long, conflicts_with = "ids")]
     all: bool,
-    /// Those that are run in less than three minutes together; with --live, some points in less than four
+    /// Those that are run in less than three minutes together; with --live, some points in less
+    /// than four
     #[arg(long, conflicts_with = "all")]
     quick: bool,
     /// Run points on real hosts, beside the simulator
     #[arg(long, conflicts_with = "docs")]
     live: bool,
-    /// With --live: so many runs at a time at most (eight for each processor without it; fewer where they are short)
+    /// With --live: so many runs at a time at most (eight for each processor without it; fewer
+    /// where they are short)
     #[arg(long, value_name = "N", requires = "live")]
     side_by_side: Option<NonZeroUsize>,
-    /// With --live: keep what was measured beside the figures in this papers' folder, for verdicts without root
+    /// With --live: keep what was measured beside the figures in this papers' folder, for verdicts
+    /// without root
     #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "quick")]
     keep: Option<PathBuf>,
     /// Papers from this folder instead of those in the program

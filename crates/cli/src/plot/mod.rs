@@ -15,8 +15,9 @@ use std::process::ExitCode;
 
 /// Draw the figures of results anew, or the time-sequence graphs of captures
 ///
-/// A folder of results is drawn from its tables, and nothing is run. Which figures there are says its own
-/// scenario.toml, or another file with the same sweep. Captures in it become graphs, a page for each run.
+/// A folder of results is drawn from its tables, and nothing is run. Which figures there are says
+/// its own scenario.toml, or another file with the same sweep. Captures in it become graphs, a page
+/// for each run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bentpipe plot results/geo-download             its figures anew

@@ -33,8 +33,8 @@ pub(crate) enum Error {
     Io(#[from] io::Error),
 }
 
-/// Draws the figures of `folder` that its own scenario.toml has, or another file with the same sweep.
-/// Nothing is run.
+/// Draws the figures of `folder` that its own scenario.toml has, or another file with the same
+/// sweep. Nothing is run.
 pub(super) fn run(
     folder: &Path,
     scenario: Option<&Path>,

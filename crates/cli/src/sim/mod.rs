@@ -25,10 +25,10 @@ const FAILURES: usize = 5;
 
 /// Runs an experiment: every point of its sweep, as often as it says, on all cores.
 ///
-/// Prints a table and writes a folder that explains itself (see its README.md), with figures and a page of them
-/// (index.html). Runs that were
-/// finished before, by the same version and from the same inputs, are not made again, so that an
-/// interrupted experiment goes on where it was. Points and runs are counted from zero.
+/// Prints a table and writes a folder that explains itself (see its README.md), with figures and a
+/// page of them (index.html). Runs that were finished before, by the same version and from the same
+/// inputs, are not made again, so that an interrupted experiment goes on where it was. Points and
+/// runs are counted from zero.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -76,7 +76,8 @@ pub(crate) struct Arguments {
     /// Make no runs, but take them from these folders of results
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["point", "run"])]
     merge: Vec<PathBuf>,
-    /// Change a field of the scenario, by its path as in a sweep: run.duration=5s; sweep.run.duration=['5s', '9s'] sweeps it
+    /// Change a field of the scenario, by its path as in a sweep: run.duration=5s;
+    /// sweep.run.duration=['5s', '9s'] sweeps it
     #[arg(long = "set", value_name = "PATH=VALUE")]
     changes: Vec<Change>,
     /// Print JSON: every point with its figures

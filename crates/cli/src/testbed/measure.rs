@@ -13,12 +13,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Runs the flows of a testbed that is up: every point of the scenario's sweep, as often as it says, one
-/// after the other, in real time.
+/// Runs the flows of a testbed that is up: every point of the scenario's sweep, as often as it
+/// says, one after the other, in real time.
 ///
-/// Each run begins with links as new and gateways started anew. It prints a table and writes a folder
-/// like that of `bentpipe sim`; what cannot be measured is empty there. Every call measures anew. Ctrl-C
-/// ends the run that is under way, writes what the finished ones have given, and leaves the testbed up.
+/// Each run begins with links as new and gateways started anew. It prints a table and writes a
+/// folder like that of `bentpipe sim`; what cannot be measured is empty there. Every call measures
+/// anew. Ctrl-C ends the run that is under way, writes what the finished ones have given, and
+/// leaves the testbed up.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -18,12 +18,14 @@ use std::process::ExitCode;
 
 /// Lays a scenario out as network namespaces, and runs its flows there on Linux's own TCP.
 ///
-/// Hosts and routers are Linux, gateways are `bentpipe gateway`, links are the emulator of `bentpipe
-/// link`. `run` writes the same tables as `bentpipe sim` does, so that both can be compared. What
-/// cannot be had live is refused by its key: other workloads than bulk, request-response, http and ping;
-/// middleboxes; route changes and crashes; TCP settings that Linux does not have.
+/// Hosts and routers are Linux, gateways are `bentpipe gateway`, links are the emulator of
+/// `bentpipe link`. `run` writes the same tables as `bentpipe sim` does, so that both can be
+/// compared. What cannot be had live is refused by its key: other workloads than bulk,
+/// request-response, http and ping; middleboxes; route changes and crashes; TCP settings that Linux
+/// does not have.
 ///
-/// A testbed stays until `down`, which also removes what is left of one that was killed. It takes root.
+/// A testbed stays until `down`, which also removes what is left of one that was killed. It takes
+/// root.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Example:
@@ -65,7 +67,8 @@ enum Action {
     },
 }
 
-/// Runs `$SHELL`, or a command, in the network namespace of a node of a testbed. Its exit code is passed on.
+/// Runs `$SHELL`, or a command, in the network namespace of a node of a testbed. Its exit code is
+/// passed on.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -84,8 +87,8 @@ struct Shell {
     command: Vec<String>,
 }
 
-/// Ends a testbed's processes and removes its namespaces. A run that is under way is interrupted. What a
-/// kill has left is found and removed as well.
+/// Ends a testbed's processes and removes its namespaces. A run that is under way is interrupted.
+/// What a kill has left is found and removed as well.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

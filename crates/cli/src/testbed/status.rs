@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Shows each testbed that is up, or one: its hosts with their addresses, its links and its processes.
+/// Shows each testbed that is up, or one: its hosts with their addresses, its links and its
+/// processes.
 ///
 /// The exit code is 0 if all that is shown is whole.
 #[derive(clap::Args)]

@@ -10,10 +10,11 @@ use bentpipe_testbed::plan::{self, PlanError};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Brings the network of a scenario up: of a sweep, that of the first point. It stays when this ends.
+/// Brings the network of a scenario up: of a sweep, that of the first point. It stays when this
+/// ends.
 ///
-/// The testbed is called like its file, without the ending, unless --name says otherwise. If it is up
-/// already, that is said and nothing is done.
+/// The testbed is called like its file, without the ending, unless --name says otherwise. If it is
+/// up already, that is said and nothing is done.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 
 /// Turns a file of another program into a trace, which goes to standard output.
 ///
-/// A trace is CSV with a time, a delay (one way), a rate and a share of loss. A link of a scenario replays it
-/// (trace = "file.csv"). Traces of mahimahi alone need no conversion: links read them as they are.
+/// A trace is CSV with a time, a delay (one way), a rate and a share of loss. A link of a scenario
+/// replays it (trace = "file.csv"). Traces of mahimahi alone need no conversion: links read them as
+/// they are.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -37,7 +38,8 @@ enum Format {
         /// The delays, one way, in ms: delay_1.txt
         delays: String,
     },
-    /// Round trips of IRTT (irtt client -o), as in the LENS data set; half of each is the delay of a direction
+    /// Round trips of IRTT (irtt client -o), as in the LENS data set; half of each is the delay of
+    /// a direction
     Irtt {
         /// JSON
         file: String,
@@ -45,7 +47,8 @@ enum Format {
         #[arg(long, value_name = "TIME", default_value = "1s", value_parser = super::path::step)]
         window: Duration,
     },
-    /// Round trips of Hypatia (networkx_rtt_…txt): ns and ns; half of each is the delay of a direction
+    /// Round trips of Hypatia (networkx_rtt_…txt): ns and ns; half of each is the delay of a
+    /// direction
     Hypatia {
         /// A line for each change
         file: String,

@@ -10,10 +10,12 @@ use bentpipe_scenario::orbit::{
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-/// Computes the shortest way between two places over the satellites of a file, and writes its delay as a trace.
+/// Computes the shortest way between two places over the satellites of a file, and writes its delay
+/// as a trace.
 ///
-/// The file has two-line element sets: of satellites that fly, or of `bentpipe trace shell`. SGP4 moves them. What
-/// is written is what `orbit = { kind = "tle", … }` of a scenario's link does; as a file it suits `trace = "…"`.
+/// The file has two-line element sets: of satellites that fly, or of `bentpipe trace shell`. SGP4
+/// moves them. What is written is what `orbit = { kind = "tle", … }` of a scenario's link does; as
+/// a file it suits `trace = "…"`.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

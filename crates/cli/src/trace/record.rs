@@ -1,4 +1,5 @@
-//! `bentpipe trace record`: the delay and loss between two hosts, measured by UDP probes, as a trace.
+//! `bentpipe trace record`: the delay and loss between two hosts, measured by UDP probes, as a
+//! trace.
 
 use super::Error;
 use super::path::{span, step};
@@ -10,9 +11,10 @@ use std::process::ExitCode;
 
 /// Measures the delay and loss between this host and another, and writes them as a trace.
 ///
-/// The other host runs `bentpipe trace record --listen ADDRESS:PORT`. What is measured is the round trip: each way is
-/// given half of its delay, and the loss that twice in a row makes what was found. With --one-way the delay is that from here
-/// to there by the clocks of both hosts, which have to agree (as with PTP or GPS).
+/// The other host runs `bentpipe trace record --listen ADDRESS:PORT`. What is measured is the round
+/// trip: each way is given half of its delay, and the loss that twice in a row makes what was
+/// found. With --one-way the delay is that from here to there by the clocks of both hosts, which
+/// have to agree (as with PTP or GPS).
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -6,10 +6,11 @@ use bentpipe_scenario::orbit::{Choice, Timing, Walker, element_sets};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Writes two-line element sets of satellites in circular orbits, evenly spread (Walker's pattern), to standard output.
+/// Writes two-line element sets of satellites in circular orbits, evenly spread (Walker's pattern),
+/// to standard output.
 ///
-/// The first line says how many planes there are and how many satellites in each; `trace path` and scenarios
-/// need it for links between satellites.
+/// The first line says how many planes there are and how many satellites in each; `trace path` and
+/// scenarios need it for links between satellites.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -1,4 +1,5 @@
-//! Hosts of either side that send all that may confuse a gateway: none of it makes the gateway split nothing any more.
+//! Hosts of either side that send all that may confuse a gateway: none of it makes the gateway
+//! split nothing any more.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -55,8 +56,8 @@ fn attack() {
     assert!(ask(&testbed.g1, "status")["totals"]["split"].as_u64() > Some(0));
 }
 
-/// SYNs to who is there and who is not, in the host's name and in others'; SYN-ACKs, resets and data of no connection; pieces; and
-/// ICMP errors about all that.
+/// SYNs to who is there and who is not, in the host's name and in others'; SYN-ACKs, resets and
+/// data of no connection; pieces; and ICMP errors about all that.
 fn flood(seed: u64, host: &Namespace, own: IpAddr, victim: IpAddr) {
     let (IpAddr::V4(own), IpAddr::V4(victim)) = (own, victim) else { panic!("not IPv4") };
     let socket = host.run(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(RAW))));

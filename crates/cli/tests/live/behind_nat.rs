@@ -1,4 +1,5 @@
-//! A gateway on a router that masquerades what leaves over the satellite: who is behind it is known, and hears what it is told.
+//! A gateway on a router that masquerades what leaves over the satellite: who is behind it is
+//! known, and hears what it is told.
 
 use std::io;
 use std::net::UdpSocket;
@@ -66,8 +67,8 @@ fn quic_is_rejected() {
     }
 }
 
-/// A datagram from H1 to `port` of H2, which answers it: what came back, or why nothing did. The server waits until the
-/// client has been told one or the other.
+/// A datagram from H1 to `port` of H2, which answers it: what came back, or why nothing did. The
+/// server waits until the client has been told one or the other.
 fn echo(testbed: &Testbed, family: Family, port: u16) -> io::Result<usize> {
     let (tell, told) = mpsc::channel::<()>();
     let bind = |to| UdpSocket::bind((to, port)).expect("a server");

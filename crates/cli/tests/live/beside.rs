@@ -1,4 +1,5 @@
-//! A link of a scenario's file, and what the simulator says of the same file: of what is lost, as much.
+//! A link of a scenario's file, and what the simulator says of the same file: of what is lost, as
+//! much.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ pub(crate) const CASES: &[(&str, fn())] =
 pub(crate) const PAYLOAD: usize = 1222;
 const HEADERS: usize = 28;
 
-/// A scenario with the link `settings` and one flow of so many such packets in a second, for so long.
+/// A scenario with the link `settings` and one flow of so many such packets in a second, for so
+/// long.
 pub(crate) fn scenario(settings: &str, packets_per_second: u64, seconds: f64) -> String {
     let packet = PAYLOAD + HEADERS;
     let rate = packets_per_second * packet as u64 * 8;

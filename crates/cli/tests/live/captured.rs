@@ -39,7 +39,8 @@ impl<const N: usize> Captures<N> {
             socket.set_read_timeout(Some(Duration::from_millis(50))).expect("timeout");
             thread::spawn(move || {
                 let mut buffer = vec![0; 100_000];
-                // Both hosts have read each other's end, so all that counts waits here at the latest.
+                // Both hosts have read each other's end, so all that counts waits here at the
+                // latest.
                 loop {
                     match (&socket).read(&mut buffer) {
                         Ok(length) => {

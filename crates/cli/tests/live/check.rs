@@ -1,4 +1,5 @@
-//! `bentpipe gateway check` says what keeps a gateway from splitting, and its remedies, followed word by word, help.
+//! `bentpipe gateway check` says what keeps a gateway from splitting, and its remedies, followed
+//! word by word, help.
 
 use std::fs;
 use std::path::PathBuf;

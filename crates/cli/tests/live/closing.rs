@@ -17,8 +17,9 @@ pub(crate) const CASES: &[Case] = &[
     ("reset_among_data_is_no_clean_end", reset_among_data),
 ];
 
-/// Not where a router drops what connection tracking calls invalid: an answer of the old connection that is still on its
-/// way may make the client reset what the router takes for the new one, with gateways and without.
+/// Not where a router drops what connection tracking calls invalid: an answer of the old connection
+/// that is still on its way may make the client reset what the router takes for the new one, with
+/// gateways and without.
 pub(crate) const CASES_WITHOUT_FIREWALL: &[Case] =
     &[("an_aborted_port_is_used_again_at_once", an_aborted_port)];
 
@@ -78,8 +79,8 @@ fn reset_among_data(ends: &Ends) {
     });
 }
 
-/// A client resets an upload that its server has stopped reading, and connects from the same port: it does not wait
-/// until the gateways give up delivering, which takes a minute each.
+/// A client resets an upload that its server has stopped reading, and connects from the same port:
+/// it does not wait until the gateways give up delivering, which takes a minute each.
 fn an_aborted_port(ends: &Ends) {
     let (listener, server_address) =
         ends.listen_with(|socket| socket.set_recv_buffer_size(32_768).expect("buffer"));

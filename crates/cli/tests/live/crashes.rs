@@ -1,5 +1,6 @@
-//! Gateways that get kill -9 with bytes that they have acknowledged, and are started again within three
-//! seconds: both hosts of a connection that misses some are told, and do not wait for a time-out.
+//! Gateways that get kill -9 with bytes that they have acknowledged, and are started again within
+//! three seconds: both hosts of a connection that misses some are told, and do not wait for a
+//! time-out.
 
 use std::io::{ErrorKind, Write as _};
 use std::net::TcpStream;
@@ -26,8 +27,8 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Read {
     AtOnce,
-    /// Once a new gateway stands there. Until then all buffers are full, and all windows closed: the writers
-    /// have nothing to retransmit.
+    /// Once a new gateway stands there. Until then all buffers are full, and all windows closed:
+    /// the writers have nothing to retransmit.
     Later,
 }
 
@@ -43,8 +44,9 @@ const WRITE: usize = 16_384;
 const STANDSTILL: Duration = Duration::from_millis(700);
 /// What systemd's `Restart=always` and a start take, together.
 const RESTART: Duration = Duration::from_millis(2_500);
-/// Linux's hosts are told within 27 s, by their seventh repetition. Where the writers took long to stand still, the next
-/// probe of a closed window comes as much later, and Linux waits for up to two minutes with it.
+/// Linux's hosts are told within 27 s, by their seventh repetition. Where the writers took long to
+/// stand still, the next probe of a closed window comes as much later, and Linux waits for up to
+/// two minutes with it.
 const TOLD_WITHIN: Duration = Duration::from_secs(300);
 /// What a gateway holds at least of a transfer that is under way.
 const ENOUGH: u64 = 10_000;
@@ -127,8 +129,8 @@ fn await_holding(testbed: &Testbed, place: Place, count: usize) {
 struct ReceivedBytes(AtomicUsize);
 
 impl ReceivedBytes {
-    /// Waits until none of them has written anything for a moment, which comes when a stalled reader's windows
-    /// are closed.
+    /// Waits until none of them has written anything for a moment, which comes when a stalled
+    /// reader's windows are closed.
     fn await_standstill(&self) {
         let mut before = 0;
         wait_until("the writers stand still", || {

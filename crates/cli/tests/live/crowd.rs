@@ -85,7 +85,8 @@ fn two_thousand_connections() {
     }
 }
 
-/// The number of open flows, once every connection is one, or the gateway has been held up and has released some.
+/// The number of open flows, once every connection is one, or the gateway has been held up and has
+/// released some.
 fn wait_until_open(name: &str, gateway: &Namespace, process: &Process) -> u64 {
     wait_longer(Duration::ZERO, "all are open", || {
         let open = ask(gateway, "status")["flows"]["open"].as_u64().expect("a count");

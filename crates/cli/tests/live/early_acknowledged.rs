@@ -1,5 +1,5 @@
-//! What a gateway owes for its early acknowledgments: it holds every byte until the other side has it, and repairs alone what
-//! the satellite loses.
+//! What a gateway owes for its early acknowledgments: it holds every byte until the other side has
+//! it, and repairs alone what the satellite loses.
 
 use std::sync::Arc;
 use std::thread;

@@ -1,5 +1,5 @@
-//! Whether the gateway under test is that of the sources. Cargo builds the programs of a test's own package before the test, and
-//! `bentpipe-gateway` is another package's.
+//! Whether the gateway under test is that of the sources. Cargo builds the programs of a test's own
+//! package before the test, and `bentpipe-gateway` is another package's.
 
 use std::fs;
 use std::path::{Path, PathBuf};

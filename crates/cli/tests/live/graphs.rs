@@ -49,7 +49,8 @@ fn losses() {
     let list = plot(&["--list", "--json", &file]);
     let list: Value = serde_json::from_str(&list).expect("JSON");
     assert_eq!(list.as_array().map(Vec::len), Some(1), "{list}");
-    // Some of it was sent twice. (Whether Wireshark's rules call that a retransmission or out of order is a matter of time.)
+    // Some of it was sent twice. (Whether Wireshark's rules call that a retransmission or out of
+    // order is a matter of time.)
     assert!(list[0]["bytes"][0].as_u64() > Some(SIZE as u64), "{list}");
 
     let told = plot(&["--explain", "--json", &file]);

@@ -1,4 +1,5 @@
-//! Gateways that hang more than once, or while they are being stopped; and those whose watchdog is dead.
+//! Gateways that hang more than once, or while they are being stopped; and those whose watchdog is
+//! dead.
 
 use std::sync::Arc;
 use std::thread;
@@ -56,8 +57,8 @@ fn uploads_meet_a_hang_in_a_drain() {
     });
 }
 
-/// A gateway without its watchdog says so and goes on. It still ends in order; and if it is killed the
-/// kernel forwards, and the next one takes over what nobody has cleared away.
+/// A gateway without its watchdog says so and goes on. It still ends in order; and if it is killed
+/// the kernel forwards, and the next one takes over what nobody has cleared away.
 fn watchdog_dies_first() {
     if !gateways_wanted() {
         return;
@@ -90,8 +91,8 @@ fn bereave(gateway: &mut Process) {
     await_said(gateway, "the watchdog is gone", 1);
 }
 
-/// Six uploads over 10 Mbit/s and 200 ms, which all end whole whatever happens to the near gateway. What it
-/// said.
+/// Six uploads over 10 Mbit/s and 200 ms, which all end whole whatever happens to the near gateway.
+/// What it said.
 pub(crate) fn uploads(happens: impl FnOnce(&mut Process)) -> Option<String> {
     if !gateways_wanted() {
         return None;

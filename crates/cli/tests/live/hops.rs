@@ -1,5 +1,5 @@
-//! A connection on its three hops between real hosts: C1 from the client to its gateway, C2 over the satellite, C3 from the
-//! other gateway to the server.
+//! A connection on its three hops between real hosts: C1 from the client to its gateway, C2 over
+//! the satellite, C3 from the other gateway to the server.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -46,7 +46,8 @@ fn behind(isn: u32, number: u32) -> usize {
     number.wrapping_sub(isn).wrapping_sub(1) as usize
 }
 
-/// Which is the first acknowledgment of anything that was sent `from` here, of segments seen at one place.
+/// Which is the first acknowledgment of anything that was sent `from` here, of segments seen at one
+/// place.
 fn first_acknowledgment(seen: &[Segment], [from, to]: [SocketAddr; 2], isn: u32) -> usize {
     let acknowledges = |it: &Segment| {
         it.ends == (to, from) && !it.syn && (1..1 << 30).contains(&behind(isn, it.ack))
@@ -107,8 +108,9 @@ fn own_options() {
     }
 }
 
-/// G01-D-20: what G1 sends over the satellite before it hears of G2 is the initial window at most. (That it is all of it
-/// needs a client that is not held up: `the_satellite_legs_initial_window_is_its_own`, in virtual time.)
+/// G01-D-20: what G1 sends over the satellite before it hears of G2 is the initial window at most.
+/// (That it is all of it needs a client that is not held up:
+/// `the_satellite_legs_initial_window_is_its_own`, in virtual time.)
 fn initial_window(satellite: &[Segment], ends: [SocketAddr; 2]) {
     let isn = Stream::seen(satellite, ends[0], ends[1]).isn.expect("a SYN");
     let heard = first_acknowledgment(satellite, ends, isn);
@@ -118,8 +120,9 @@ fn initial_window(satellite: &[Segment], ends: [SocketAddr; 2]) {
     assert!((1..=INITIAL_WINDOW).contains(&sent.div_ceil(1448)), "{sent} bytes");
 }
 
-/// G01-D-2, G01-D-8, G01-D-9 and G01-D-11: while the satellite carries nothing, what the near host sends is acknowledged
-/// from nearby, until its window has fallen to nothing; the window's right edge never moves left.
+/// G01-D-2, G01-D-8, G01-D-9 and G01-D-11: while the satellite carries nothing, what the near host
+/// sends is acknowledged from nearby, until its window has fallen to nothing; the window's right
+/// edge never moves left.
 fn blocked() {
     if !gateways_wanted() {
         return;
@@ -188,7 +191,8 @@ fn acknowledgments(seen: &[Segment], [near, far]: [SocketAddr; 2]) -> Vec<Acknow
     all.collect()
 }
 
-/// G01-D-16: a SYN that was lost behind the gateways is retransmitted by the host, and by nobody else.
+/// G01-D-16: a SYN that was lost behind the gateways is retransmitted by the host, and by nobody
+/// else.
 fn lost_syn() {
     if !gateways_wanted() {
         return;

@@ -1,5 +1,6 @@
-//! What else a router does that a gateway stands on: firewalls and policy routing, which it needs nothing of, and what it cannot
-//! work with, where nothing is split, all connections pass, and the log says what to do.
+//! What else a router does that a gateway stands on: firewalls and policy routing, which it needs
+//! nothing of, and what it cannot work with, where nothing is split, all connections pass, and the
+//! log says what to do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +87,8 @@ fn no_obstacle(obstacle: &Obstacle) {
     }
 }
 
-/// A firewall is loaded, flushed with all tables and loaded again, and goes: new connections pass and are split all the time.
+/// A firewall is loaded, flushed with all tables and loaded again, and goes: new connections pass
+/// and are split all the time.
 fn firewall_comes_later() {
     if !gateways_wanted() {
         return;
@@ -105,8 +107,8 @@ fn firewall_comes_later() {
     }
 }
 
-/// The configured interface is a port of a bridge: connections pass, and the log names the bridge. A watchdog does not
-/// change that, and once the bridge is gone connections are split.
+/// The configured interface is a port of a bridge: connections pass, and the log names the bridge.
+/// A watchdog does not change that, and once the bridge is gone connections are split.
 fn port_of_a_bridge() {
     if !gateways_wanted() {
         return;

@@ -73,8 +73,8 @@ fn older_connection_passes() {
     }
 }
 
-/// G01-D-22: with a killed gateway go its devices, so that new connections work at once; an old one may fail, but not
-/// end short.
+/// G01-D-22: with a killed gateway go its devices, so that new connections work at once; an old one
+/// may fail, but not end short.
 fn killed_gateway(place: Place) {
     const SIZE: usize = 20_000_000;
     let mut testbed = on_fast_link();
@@ -134,8 +134,8 @@ fn stopped_gateway_leaves_nothing() {
     exchange(&Ends::of(&testbed, Family::V4), 100_000);
 }
 
-/// G01-W-1: with `soft-state` the next gateways split the connections that the stopped ones have left, without a
-/// SYN, once both ends have spoken again.
+/// G01-W-1: with `soft-state` the next gateways split the connections that the stopped ones have
+/// left, without a SYN, once both ends have spoken again.
 fn connections_are_split_again() {
     if !gateways_wanted() {
         return;
@@ -243,7 +243,8 @@ pub(crate) fn exchange(ends: &Ends, size: usize) {
     });
 }
 
-/// Waits until `namespace` is again as it was `before`. The kernel takes devices and addresses away in its own time.
+/// Waits until `namespace` is again as it was `before`. The kernel takes devices and addresses away
+/// in its own time.
 pub(crate) fn await_unchanged(before: &str, namespace: &Namespace) {
     wait_until("nothing is left behind", || {
         let after = state(namespace);

@@ -1,6 +1,6 @@
-//! Links of any kind: gateways work over devices that carry Ethernet frames and over those that carry plain IP
-//! packets, and the emulated link carries whatever it is given. That the sources of links know nothing of TCP is
-//! in `crate_rules.rs`.
+//! Links of any kind: gateways work over devices that carry Ethernet frames and over those that
+//! carry plain IP packets, and the emulated link carries whatever it is given. That the sources of
+//! links know nothing of TCP is in `crate_rules.rs`.
 
 use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
@@ -28,8 +28,9 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("what_only_looks_like_tcp_crosses_untouched", what_only_looks_like_tcp),
 ];
 
-/// G99-D-3: the same gateway, configured alike, where its satellite interface is no Ethernet but a TUN device, as
-/// modems with a serial line or a network card of their own have it. All other tests have Ethernet.
+/// G99-D-3: the same gateway, configured alike, where its satellite interface is no Ethernet but a
+/// TUN device, as modems with a serial line or a network card of their own have it. All other tests
+/// have Ethernet.
 fn without_ethernet() {
     let mut testbed = build(TestbedConfig::default());
     let tuns = [(&testbed.g1, 2), (&testbed.g2, 3)].map(|(gateway, network)| {
@@ -78,8 +79,8 @@ fn without_ethernet() {
     });
 }
 
-/// G99-D-3: packets that say they are TCP and are not arrive byte for byte, through the link alone and with
-/// gateways at its ends, which look into them and find nothing that is theirs.
+/// G99-D-3: packets that say they are TCP and are not arrive byte for byte, through the link alone
+/// and with gateways at its ends, which look into them and find nothing that is theirs.
 fn what_only_looks_like_tcp() {
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     FAMILIES.into_iter().for_each(|family| send_garbage(&testbed, family));

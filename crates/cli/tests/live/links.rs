@@ -1,5 +1,5 @@
-//! `bentpipe link` besides what it does to packets: asked and changed from another shell, killed, with NAT, and one
-//! within another.
+//! `bentpipe link` besides what it does to packets: asked and changed from another shell, killed,
+//! with NAT, and one within another.
 
 use std::process::Output;
 use std::time::Duration;
@@ -28,7 +28,8 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 /// What this host is set to.
 const SWITCHES: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
 
-/// `bentpipe link` with these arguments, not in the link's namespace: what it says, or complains of.
+/// `bentpipe link` with these arguments, not in the link's namespace: what it says, or complains
+/// of.
 pub(crate) fn ask(arguments: &[&str]) -> Result<String, String> {
     let mut command = std::process::Command::new(BENTPIPE);
     let output = command.arg("link").args(arguments).output().expect("bentpipe");
@@ -93,7 +94,8 @@ fn standing(namespace: &Namespace) -> String {
     (ruleset + &rules).lines().filter(ours).collect::<Vec<_>>().join("\n")
 }
 
-/// A link that is killed lets pass what it carried, at once. What one of an older version left is removed.
+/// A link that is killed lets pass what it carried, at once. What one of an older version left is
+/// removed.
 fn killed_between() {
     let testbed = build(TestbedConfig::default());
     let start = || {
@@ -206,8 +208,9 @@ fn nat() {
     assert_eq!(standing(host), "");
 }
 
-/// The longest round trip of several, by what ping says, in milliseconds. It takes the wall clock, which is slewed by half a
-/// millisecond in a second at most; and were it set meanwhile, one of them would be wrong.
+/// The longest round trip of several, by what ping says, in milliseconds. It takes the wall clock,
+/// which is slewed by half a millisecond in a second at most; and were it set meanwhile, one of
+/// them would be wrong.
 fn longest_round_trip(said: &str) -> f64 {
     let times = said.lines().find_map(|line| line.split_once("min/avg/max")?.1.split('/').nth(3));
     times.and_then(|text| text.trim().parse().ok()).unwrap_or_else(|| panic!("{said}"))
@@ -229,7 +232,8 @@ fn nested() {
     assert_eq!((standing(host), switches(host)), (String::new(), ["0", "0"].map(str::to_owned)));
 }
 
-/// A link from H1 to H2 beside the testbed's: its devices are gone however it ends, and the next start removes what was left.
+/// A link from H1 to H2 beside the testbed's: its devices are gone however it ends, and the next
+/// start removes what was left.
 fn namespaces() {
     let testbed = build(TestbedConfig::default());
     let (h1, h2) = (&testbed.h1, &testbed.h2);

@@ -1,5 +1,5 @@
-//! Who reads the log stands still or is gone, its disk is full; `ip` hangs: connections go on, and so does the watch
-//! over the gateway.
+//! Who reads the log stands still or is gone, its disk is full; `ip` hangs: connections go on, and
+//! so does the watch over the gateway.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -59,7 +59,8 @@ fn await_answer(testbed: &Testbed) {
     });
 }
 
-/// Connections that each leave lines in the log, and something that it repairs, which leaves one in any case.
+/// Connections that each leave lines in the log, and something that it repairs, which leaves one in
+/// any case.
 fn exchanges(testbed: &Arc<Testbed>) {
     testbed.g1.ip("link set bp-lan down\n").expect("down");
     for _ in 0..8 {
@@ -150,8 +151,9 @@ fn the_logs_reader_stands_still() {
     await_unchanged(&before, &testbed.g1);
 }
 
-/// A command that never ends is ended: the loop goes on meanwhile, repairs are made once commands work again, and
-/// the gateway ends. Where it hangs from the beginning, the gateway says so and does not begin.
+/// A command that never ends is ended: the loop goes on meanwhile, repairs are made once commands
+/// work again, and the gateway ends. Where it hangs from the beginning, the gateway says so and
+/// does not begin.
 fn ip_hangs() {
     if !gateways_wanted() {
         return;

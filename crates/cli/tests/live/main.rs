@@ -1,9 +1,9 @@
 //! Live tests: Linux's own TCP at both ends, real packets, and `bentpipe` between them, in
 //! network namespaces. They need root; without it they are reported as ignored, with the reason.
 //!
-//! They assert what comes, in which order, and what state it leaves, never how long it takes: a machine that many share
-//! may take any time. Whatever is waited for is waited for with `toolbox::PATIENCE`; what is to be measured is in
-//! `measured`, and no test.
+//! They assert what comes, in which order, and what state it leaves, never how long it takes: a
+//! machine that many share may take any time. Whatever is waited for is waited for with
+//! `toolbox::PATIENCE`; what is to be measured is in `measured`, and no test.
 //!
 //! `BENTPIPE_LIVE_GATEWAYS=none` runs everything with plain routers in the gateways' places,
 //! which shows that a test asks for nothing that TCP does not do by itself.
@@ -164,7 +164,8 @@ fn main() -> ExitCode {
     // Nothing else runs with these.
     let alone = ["measured", "routers", "routers-vm"].contains(&wanted.as_str());
     let mut arguments = Arguments::from_args();
-    // Cases wait for the link far more than they compute; one of them for minutes. What is measured is measured alone.
+    // Cases wait for the link far more than they compute; one of them for minutes. What is measured
+    // is measured alone.
     let one_by_one = ["measured", "routers-vm"].contains(&wanted.as_str());
     arguments.test_threads.get_or_insert(if one_by_one { 1 } else { 5 });
     let obstacle = if arguments.list { None } else { stage::obstacle() };

@@ -225,8 +225,8 @@ pub(crate) fn watchdog_of(gateway: &Process) -> Pid {
     Pid::from_raw(watchdog.parse().expect("a number"))
 }
 
-/// Waits until new connections are split by the gateway at `place`: after a repair, or on a machine that holds it up, the
-/// kernel forwards for a while.
+/// Waits until new connections are split by the gateway at `place`: after a repair, or on a machine
+/// that holds it up, the kernel forwards for a while.
 pub(crate) fn await_split(testbed: &Arc<Testbed>, place: Place, family: Family) {
     let split = || ask(testbed.gateway_at(place).1, "status")["totals"]["split"].as_u64();
     wait_until("new connections are split", || {

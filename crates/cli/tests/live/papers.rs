@@ -1,5 +1,5 @@
-//! `bentpipe papers --live`: a figure's points on real hosts, beside the simulator; what is kept decides its claims
-//! without root.
+//! `bentpipe papers --live`: a figure's points on real hosts, beside the simulator; what is kept
+//! decides its claims without root.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,8 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("papers_leave_nothing_when_they_are_interrupted", interrupted),
 ];
 
-/// A paper of one figure, whose smallest point real hosts run: two files, an end of which is a link of 1 Mbit/s.
+/// A paper of one figure, whose smallest point real hosts run: two files, an end of which is a link
+/// of 1 Mbit/s.
 const FILES: [(&str, &str); 7] = [
     ("papers.toml", "papers = [\"mini\"]"),
     (

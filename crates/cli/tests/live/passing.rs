@@ -83,7 +83,8 @@ fn udp(ends: &Ends) {
     }
 }
 
-/// G99-D-10: ping compares the payload itself, and counts answers; the large one comes in fragments.
+/// G99-D-10: ping compares the payload itself, and counts answers; the large one comes in
+/// fragments.
 fn icmp_echo(ends: &Ends) {
     for size in ["56", "3000"] {
         let h2 = ends.family.h2().to_string();
@@ -146,8 +147,8 @@ fn cross(ends: &Ends, protocol: u8, sent: [&[u8]; 2]) {
     }
 }
 
-/// A SYN in AH's transport mode (RFC 4302, 3.1.1): in the clear, and not to be touched. To IPv6, AH is an
-/// extension header, and a packet filter that skips those takes the whole for TCP.
+/// A SYN in AH's transport mode (RFC 4302, 3.1.1): in the clear, and not to be touched. To IPv6, AH
+/// is an extension header, and a packet filter that skips those takes the whole for TCP.
 fn authenticated_syn(source: IpAddr, destination: IpAddr) -> Vec<u8> {
     let mut tcp = TcpHeader::new(40_000, 80, 0x0102_0304, 65_535);
     tcp.syn = true;

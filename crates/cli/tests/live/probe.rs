@@ -1,4 +1,5 @@
-//! `bentpipe link` seen from outside: UDP packets with numbers through the link, and which of them arrive.
+//! `bentpipe link` seen from outside: UDP packets with numbers through the link, and which of them
+//! arrive.
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
@@ -45,7 +46,8 @@ impl Emulated {
         Emulated { testbed: build(TestbedConfig::default()), realtime: false, process: None }
     }
 
-    /// One that has real-time priority: what is measured is the link, not what else the machine does.
+    /// One that has real-time priority: what is measured is the link, not what else the machine
+    /// does.
     pub(crate) fn punctual() -> Emulated {
         Emulated { realtime: true, ..Emulated::new() }
     }
@@ -72,7 +74,8 @@ impl Emulated {
         serde_json::from_str(line).expect("JSON")
     }
 
-    /// How many packets have come to the link that way, and how many are inside. None if it does not answer in time.
+    /// How many packets have come to the link that way, and how many are inside. None if it does
+    /// not answer in time.
     fn seen(&self, down: bool) -> Option<(u64, u64)> {
         let process = self.process.as_ref().expect("a link");
         let id = process.id().to_string();
@@ -83,8 +86,8 @@ impl Emulated {
         way["offered"]["packets"].as_u64().zip(way["inside"]["packets"].as_u64())
     }
 
-    /// Sends `count` packets with `payload` bytes down (from H1 to H2) or up, `pace` apart, and waits until the link has
-    /// had them all, and nothing is left inside. In the order of arrival.
+    /// Sends `count` packets with `payload` bytes down (from H1 to H2) or up, `pace` apart, and
+    /// waits until the link has had them all, and nothing is left inside. In the order of arrival.
     pub(crate) fn send(
         &self,
         down: bool,
@@ -151,7 +154,8 @@ impl Emulated {
         })
     }
 
-    /// Sends packets one by one, and many at once, over a direction of this rate and delay: none takes less than both.
+    /// Sends packets one by one, and many at once, over a direction of this rate and delay: none
+    /// takes less than both.
     pub(crate) fn assert_no_faster(&self, down: bool, bits_per_second: f64, delay: f64) {
         let alone = self.send(down, 30, 100, Duration::from_millis(10));
         assert_eq!(alone.len(), 30);
@@ -173,8 +177,8 @@ pub(crate) fn serialisation(payload: usize, bits_per_second: f64) -> f64 {
     (payload as u64 + HEADERS) as f64 * 8.0 / bits_per_second
 }
 
-/// A packet takes its delay and its line's time, or longer: whoever is held up, it is not by less. (That it is not more
-/// either, `measured` finds.)
+/// A packet takes its delay and its line's time, or longer: whoever is held up, it is not by less.
+/// (That it is not more either, `measured` finds.)
 fn directions() {
     let mut emulated = Emulated::new();
     let options = ["--both", "queue=unlimited", "--down", "rate=4Mbit/s,delay=30ms", "--up"];
@@ -234,8 +238,8 @@ fn impairments() {
         "jitter={ uniform = [\"0ms\", \"40ms\"] },order=by-arrival",
     ]);
     let arrivals = emulated.send(true, 500, 100, Duration::from_millis(2));
-    // A packet is overtaken if the next one's jitter is less by more than their distance: 45 in 100 at least. The
-    // busier the sender, the closer they are.
+    // A packet is overtaken if the next one's jitter is less by more than their distance: 45 in 100
+    // at least. The busier the sender, the closer they are.
     let overtaken = arrivals.windows(2).filter(|pair| pair[1].number < pair[0].number).count();
     println!("jitter: {overtaken} of 500 were overtaken");
     assert!(overtaken > 150 && arrivals.len() == 500, "{overtaken} of {}", arrivals.len());
@@ -252,7 +256,8 @@ fn scenario() {
     std::fs::write(&path, text).expect("scenario");
     let path = path.display().to_string();
     emulated.link(&["--scenario", &path, "--link", "sat"]);
-    // Most of four periods, if the sender is not held up; it is tried again until some fell into an outage, and some did not.
+    // Most of four periods, if the sender is not held up; it is tried again until some fell into an
+    // outage, and some did not.
     wait_until("some are lost in outages", || {
         let arrived = emulated.send(true, 400, 100, Duration::from_millis(2)).len();
         println!("outages: {arrived} of 400 arrived");

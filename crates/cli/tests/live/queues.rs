@@ -6,8 +6,9 @@ use crate::probe::Emulated;
 
 pub(crate) const CASES: &[(&str, fn())] = &[("emulated_queues_drop_before_they_are_full", queues)];
 
-/// A burst that takes a line of 1 Mbit/s four seconds. By then those queues that look at how long packets wait have dropped
-/// some; one without a limit has not, and none of them is full. (PIE drops as packets come, over time: `measured`.)
+/// A burst that takes a line of 1 Mbit/s four seconds. By then those queues that look at how long
+/// packets wait have dropped some; one without a limit has not, and none of them is full. (PIE
+/// drops as packets come, over time: `measured`.)
 fn queues() {
     for (queue, drops) in [
         ("unlimited", false),

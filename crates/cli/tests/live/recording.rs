@@ -24,15 +24,16 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("a_slow_disk_delays_no_transfer", a_slow_disk_delays_no_transfer),
 ];
 
-/// Bytes that are transferred: so few that no part of the recording is lost, even if all of it has to wait to be written.
+/// Bytes that are transferred: so few that no part of the recording is lost, even if all of it has
+/// to wait to be written.
 const SIZE: usize = 500_000;
 /// What a recording says that it lacks.
 const LACKS: &str = "tcp:events_lost";
 /// More than a recording can wait with.
 const LONG: usize = 30_000_000;
 
-/// A transfer over a link that loses packets, as packets and as events. One recording at a time: the second begins
-/// when the first was told to end.
+/// A transfer over a link that loses packets, as packets and as events. One recording at a time:
+/// the second begins when the first was told to end.
 fn both_legs_are_recorded() {
     if !gateways_wanted() {
         return;
@@ -80,8 +81,8 @@ fn both_legs_are_recorded() {
     assert!(refused(&["-o", "x.qlog", "--flow", "colour red"]).contains("`colour`"));
 }
 
-/// A recording into a pipe that nobody reads until the transfer is over: what the recording lacks is counted, in the file
-/// too once it goes on, and the rest can be read.
+/// A recording into a pipe that nobody reads until the transfer is over: what the recording lacks
+/// is counted, in the file too once it goes on, and the rest can be read.
 fn a_slow_disk_delays_no_transfer() {
     if !gateways_wanted() {
         return;
@@ -165,7 +166,8 @@ fn end(mut recording: Process) -> Value {
     serde_json::from_str(output.trim()).unwrap_or_else(|error| panic!("{output}: {error}"))
 }
 
-/// tshark reads it; each segment with data that the gateway has sent has a cause, and what the link lost was retransmitted.
+/// tshark reads it; each segment with data that the gateway has sent has a cause, and what the link
+/// lost was retransmitted.
 fn packets(path: &Path) {
     let file = path.to_str().expect("a path");
     let fields = [

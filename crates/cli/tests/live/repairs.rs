@@ -1,5 +1,5 @@
-//! What others change of a gateway's devices while it runs is set right; and an interface that comes
-//! back is made use of.
+//! What others change of a gateway's devices while it runs is set right; and an interface that
+//! comes back is made use of.
 
 use std::sync::Arc;
 use std::thread;
@@ -128,8 +128,8 @@ fn device_taken_by_another() {
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
 }
 
-/// A firewall that drops what connection tracking finds invalid, loaded in the middle of transfers with all else flushed: they go
-/// on, and so do new ones, and nothing is invalid.
+/// A firewall that drops what connection tracking finds invalid, loaded in the middle of transfers
+/// with all else flushed: they go on, and so do new ones, and nothing is invalid.
 fn stateful_firewall_comes() {
     if !gateways_wanted() {
         return;
@@ -147,7 +147,8 @@ fn stateful_firewall_comes() {
     assert!(rules.contains("invalid counter packets 0 "), "{rules}");
 }
 
-/// MTUs and addresses of configured interfaces, others' rules, routes and tables: nothing of it is changed.
+/// MTUs and addresses of configured interfaces, others' rules, routes and tables: nothing of it is
+/// changed.
 fn what_is_not_ours_is_let_be() {
     if !gateways_wanted() {
         return;

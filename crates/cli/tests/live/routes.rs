@@ -1,5 +1,5 @@
-//! A third path: a cable from host to host that passes the satellite and both gateways by, which one
-//! direction takes, or both, from the beginning or from some moment on.
+//! A third path: a cable from host to host that passes the satellite and both gateways by, which
+//! one direction takes, or both, from the beginning or from some moment on.
 
 use std::sync::Arc;
 use std::thread;
@@ -47,8 +47,8 @@ enum Detour {
 
 const DETOURS: [Detour; 3] = [Detour::ToH1, Detour::ToH2, Detour::Both];
 
-/// G01-D-15: what the server says never comes through the gateways. The connection works, unsplit, and
-/// the gateways forget its SYN.
+/// G01-D-15: what the server says never comes through the gateways. The connection works, unsplit,
+/// and the gateways forget its SYN.
 fn syn_acks_take_another_way() {
     let mut testbed = with_third_path();
     take(&testbed, Detour::ToH1);
@@ -80,8 +80,9 @@ fn syn_acks_take_another_way() {
     }
 }
 
-/// G01-D-15 and G01-D-19: while a SYN is on its way over the satellite, what comes behind it changes its way. The connection
-/// works; the gateways have never seen all of its handshake, and do not split it.
+/// G01-D-15 and G01-D-19: while a SYN is on its way over the satellite, what comes behind it
+/// changes its way. The connection works; the gateways have never seen all of its handshake, and do
+/// not split it.
 fn route_changes_behind_a_syn() {
     thread::scope(|scope| {
         for detour in DETOURS {
@@ -184,8 +185,8 @@ fn route_changes_amid_data() {
     });
 }
 
-/// Only what the far host says takes the third path, amid full uploads: the near host has been told more
-/// than the far one has, and takes what it hears from it for old.
+/// Only what the far host says takes the third path, amid full uploads: the near host has been told
+/// more than the far one has, and takes what it hears from it for old.
 fn acknowledgments_take_another_path() {
     let mut testbed = with_third_path_beside(narrow_link());
     start_gateways(Arc::get_mut(&mut testbed).expect("the only holder"));

@@ -1,4 +1,5 @@
-//! Signals that operators, terminals and tools send: none of them costs a connection, and SIGHUP reads the file again.
+//! Signals that operators, terminals and tools send: none of them costs a connection, and SIGHUP
+//! reads the file again.
 
 use std::fs;
 use std::io::Write as _;
@@ -108,7 +109,8 @@ fn the_second_quit_ends_it_at_once() {
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 20_000));
 }
 
-/// Another policy is for new connections; what is wrong, may not be read or cannot change changes nothing.
+/// Another policy is for new connections; what is wrong, may not be read or cannot change changes
+/// nothing.
 fn a_file_is_read_again() {
     if !gateways_wanted() {
         return;

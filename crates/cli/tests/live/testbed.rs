@@ -1,5 +1,5 @@
-//! `bentpipe testbed`: a scenario on real stacks gives what the simulator gives, and leaves nothing behind,
-//! whatever is killed.
+//! `bentpipe testbed`: a scenario on real stacks gives what the simulator gives, and leaves nothing
+//! behind, whatever is killed.
 
 mod scenarios;
 
@@ -228,7 +228,8 @@ fn every_workload() {
     assert!(early >= 0.8 && late >= 0.8, "{early} and {late}");
     let gateways = table("gateways.csv");
     let splits = gateways.lines().skip(1).filter_map(|line| line.split(',').nth(3)?.parse().ok());
-    // upload, two that wait, 6 objects and a document on connections of their own, two kept ones, one piped, two queries, two calls.
+    // upload, two that wait, 6 objects and a document on connections of their own, two kept ones,
+    // one piped, two queries, two calls.
     let splits: Vec<u64> = splits.collect();
     assert!(splits.len() == 2 && splits.iter().all(|split| *split >= 15), "{gateways}");
     bed.down();

@@ -1,5 +1,5 @@
-//! Encryption above TCP is none of the gateway's business: it splits TLS. (That TLS gains as much by it as cleartext is
-//! `measured`.)
+//! Encryption above TCP is none of the gateway's business: it splits TLS. (That TLS gains as much
+//! by it as cleartext is `measured`.)
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -60,7 +60,8 @@ pub(crate) fn downloads(testbed: &Testbed) -> [Duration; 2] {
     })
 }
 
-/// nginx in H2 with the files of `directory`, on port 80 and with a certificate of its own on port 443.
+/// nginx in H2 with the files of `directory`, on port 80 and with a certificate of its own on
+/// port 443.
 fn serve(testbed: &Testbed, directory: &Path) -> Process {
     let own = directory.display();
     let mut openssl = Command::new("openssl");

@@ -13,8 +13,8 @@ use socket2::SockRef;
 use rand::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-/// How long anything is waited for, from a byte to the end of a program. It says nothing of speed: a machine that many
-/// share may take so long for what takes an idle one a moment.
+/// How long anything is waited for, from a byte to the end of a program. It says nothing of speed:
+/// a machine that many share may take so long for what takes an idle one a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// `length` bytes that tell any of them from its neighbours.
@@ -30,7 +30,8 @@ pub(crate) fn accept(listener: &TcpListener) -> TcpStream {
     limited(stream)
 }
 
-/// Asks again until there is what is wanted; panics with what there is instead when its [patience](PATIENCE) ends.
+/// Asks again until there is what is wanted; panics with what there is instead when its
+/// [patience](PATIENCE) ends.
 pub(crate) fn wait_until<T>(what: &str, ask: impl FnMut() -> Result<T, String>) -> T {
     wait_longer(Duration::ZERO, what, ask)
 }
@@ -90,7 +91,8 @@ pub(crate) fn receive_to_end(mut stream: &TcpStream) -> Vec<u8> {
     bytes
 }
 
-/// Does it again where a signal has come between: that ends a wait with a timeout whatever handles it (`signal(7)`).
+/// Does it again where a signal has come between: that ends a wait with a timeout whatever handles
+/// it (`signal(7)`).
 pub(crate) fn uninterrupted<T>(mut receive: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match receive() {

@@ -1,5 +1,5 @@
-//! A gateway with two satellite interfaces, of which one fails in the middle of uploads: what it owes goes by the other one, though
-//! its hosts have nothing more to say.
+//! A gateway with two satellite interfaces, of which one fails in the middle of uploads: what it
+//! owes goes by the other one, though its hosts have nothing more to say.
 
 use std::sync::Arc;
 use std::thread;
@@ -25,7 +25,8 @@ const DEAD: &str = "nft 'table inet dead { chain c { type filter hook prerouting
 const SIZE: usize = 100_000;
 const SENT: Duration = Duration::from_millis(150);
 
-/// The first satellite carries nothing any more, by a command in G1 or in SAT, and routes lead over the second.
+/// The first satellite carries nothing any more, by a command in G1 or in SAT, and routes lead over
+/// the second.
 fn fails_over(in_g1: &str, in_sat: &str) {
     if !gateways_wanted() {
         return;

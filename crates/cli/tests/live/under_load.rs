@@ -25,8 +25,8 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 
 /// Connections that hold nothing, for each family.
 const IDLE: usize = 10;
-/// Users for each family who transfer this much on one connection after another, every other one a download: all together
-/// 6.4 s of the link in one direction, were they alone.
+/// Users for each family who transfer this much on one connection after another, every other one a
+/// download: all together 6.4 s of the link in one direction, were they alone.
 const BUSY: usize = 10;
 const SIZE: usize = 4_000_000;
 /// Others, who transfer this much.

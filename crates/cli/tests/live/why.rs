@@ -1,4 +1,5 @@
-//! `bentpipe gateway why` says what becomes of a connection, and that is what becomes of it; `enable --try` goes back by itself.
+//! `bentpipe gateway why` says what becomes of a connection, and that is what becomes of it;
+//! `enable --try` goes back by itself.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -39,7 +40,8 @@ fn run(testbed: &Testbed, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What it says of connections from one address to another's port 443, to machines; to people it says as much.
+/// What it says of connections from one address to another's port 443, to machines; to people it
+/// says as much.
 fn why(testbed: &Testbed, client: IpAddr, server: IpAddr, port: u16) -> Value {
     let (client, server, port) = (client.to_string(), server.to_string(), port.to_string());
     let text = run(testbed, &["why", &client, &server, &port]);
@@ -197,7 +199,8 @@ fn from_satellite() {
     }
 }
 
-/// A gateway that observes: on trial it splits, and what it has split then goes on behind the trial.
+/// A gateway that observes: on trial it splits, and what it has split then goes on behind the
+/// trial.
 fn trial() {
     if !gateways_wanted() {
         return;

@@ -4,8 +4,9 @@ use super::key::{changed, refused};
 use super::{GatewayFile, Interface, deployment, leg, limits, policy, splitting};
 
 impl GatewayFile {
-    /// The keys in which `new` differs, and which cannot change while a gateway runs: its devices and rules are made
-    /// for the interfaces, hosts and other gateways have been promised what `splitting` says.
+    /// The keys in which `new` differs, and which cannot change while a gateway runs: its devices
+    /// and rules are made for the interfaces, hosts and other gateways have been promised what
+    /// `splitting` says.
     pub fn fixed_keys_changed(&self, new: &GatewayFile) -> Vec<String> {
         let interfaces = [
             ("interfaces.lan", names(&self.lan) != names(&new.lan)),

@@ -107,8 +107,8 @@ pub struct GatewayFile {
     pub log_every: Option<Duration>,
 }
 
-/// How long a GEO link takes to deliver a full stream of 4 MiB at 8 Mbit/s six times over; systemd waits three
-/// times as long.
+/// How long a GEO link takes to deliver a full stream of 4 MiB at 8 Mbit/s six times over; systemd
+/// waits three times as long.
 const USUAL_DRAIN: Duration = Duration::from_secs(30);
 
 /// A file that says nothing.
@@ -133,7 +133,8 @@ impl Configured for GatewayFile {
 }
 
 impl GatewayFile {
-    /// Reads `text`, which stands in `file` (for messages), for a host with so many bytes of memory.
+    /// Reads `text`, which stands in `file` (for messages), for a host with so many bytes of
+    /// memory.
     ///
     /// # Errors
     /// [`DocumentError`] for the first thing that is wrong.
@@ -164,7 +165,8 @@ impl GatewayFile {
         })
     }
 
-    /// The gateway's parameters alone, for a simulation: the host's interfaces and memory do not matter.
+    /// The gateway's parameters alone, for a simulation: the host's interfaces and memory do not
+    /// matter.
     ///
     /// # Errors
     /// [`DocumentError`] for the first thing that is wrong.

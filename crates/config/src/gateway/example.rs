@@ -1,4 +1,5 @@
-//! The example of a `gateway.toml` in `bentpipe gateway --help`: a line for each key, from its entry.
+//! The example of a `gateway.toml` in `bentpipe gateway --help`: a line for each key, from its
+//! entry.
 
 use super::key::example as lines;
 use super::{deployment, leg, limits, policy, splitting};

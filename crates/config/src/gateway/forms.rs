@@ -8,7 +8,8 @@ use bentpipe_core::text::Choice;
 use std::marker::PhantomData;
 use strum::VariantNames;
 
-/// The form of a key's value. `C` is the configuration whose other fields its bounds may follow from.
+/// The form of a key's value. `C` is the configuration whose other fields its bounds may follow
+/// from.
 pub(super) trait Form<C> {
     /// The type of the field.
     type Value;

@@ -1,8 +1,8 @@
 //! Keys of the gateway, each declared by one entry of its table.
 //!
-//! An entry names the key, the field of the configuration, its form with the bounds, what it means, and what a running
-//! gateway makes of a change. Parser, writer, reference page, help and tests go by the entries. Defaults are those of
-//! the configuration's `Default`, written by the form.
+//! An entry names the key, the field of the configuration, its form with the bounds, what it means,
+//! and what a running gateway makes of a change. Parser, writer, reference page, help and tests go
+//! by the entries. Defaults are those of the configuration's `Default`, written by the form.
 
 use super::Runs;
 use crate::document::Value;
@@ -15,7 +15,8 @@ pub(super) struct Key<C: 'static> {
     pub(super) field: Field,
     /// Changes a configuration as a table says.
     pub(super) read: fn(&Reader<'_>, &mut C, Runs) -> Result<()>,
-    /// Refuses a value that contradicts another one; called for keys that the table has, after they were read.
+    /// Refuses a value that contradicts another one; called for keys that the table has, after they
+    /// were read.
     pub(super) check: fn(&Reader<'_>, &C) -> Result<()>,
     /// The value as the file has it; `None` where the key is left out.
     pub(super) write: fn(&C) -> Option<Value>,
@@ -66,7 +67,8 @@ impl Configured for LegConfig {
     }
 }
 
-/// Declares the key of a field, which has this form: `key!(Config: "flows" => max_flows, FORM, "meaning", …)`.
+/// Declares the key of a field, which has this form:
+/// `key!(Config: "flows" => max_flows, FORM, "meaning", …)`.
 ///
 /// What follows the meaning are fields of [`Key`] that differ from the usual.
 macro_rules! key {
@@ -179,7 +181,8 @@ pub(super) fn refused<'a, C>(
     keys.iter().filter(changed).map(move |key| format!("{table}.{}", key.field.key))
 }
 
-/// Each key's line of the example in `--help`, with its default unless the entry has a value for it.
+/// Each key's line of the example in `--help`, with its default unless the entry has a value for
+/// it.
 pub(super) fn example<C: Configured>(keys: &[Key<C>]) -> String {
     keys.iter().map(example_line).collect()
 }

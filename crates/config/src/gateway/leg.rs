@@ -40,7 +40,8 @@ pub(super) const SATELLITE_KEYS: &[Key<Config>] = &[key!(Config: "add-options" =
     "whether TCP options that hosts lack are added on the satellite leg",
 )];
 
-/// In the order in which they are read: a congestion control decides on `losses` unless they are given.
+/// In the order in which they are read: a congestion control decides on `losses` unless they are
+/// given.
 pub(super) const KEYS: &[Key<LegConfig>] = &[
     key!(LegConfig: "rate" => rate,
         Optional { form: within(RATES), absent: "unknown" },
@@ -258,8 +259,8 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(500);
 const ACK_PARTS: RangeInclusive<u32> = 1..=64;
 /// A window is at most 1 GiB (RFC 7323, 2.3).
 const WINDOWS: RangeInclusive<Size> = Size(1)..=Size(1 << 30);
-/// RFC 9293, 3.8.3: R1 is three retransmissions at least; and what a silent host holds is given back
-/// one day.
+/// RFC 9293, 3.8.3: R1 is three retransmissions at least; and what a silent host holds is given
+/// back one day.
 const RETRIES: RangeInclusive<u32> = 3..=100;
 const MAX_TIMEOUTS: RangeInclusive<Span> =
     Span(Duration::from_secs(1))..=Span(Duration::from_secs(3600));

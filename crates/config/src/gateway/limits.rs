@@ -32,7 +32,8 @@ pub(super) const KEYS: &[Key<Config>] = &[
         help: Help { value: "", remark: "of all flows together" },
     ),
     key!(Config: "stream" => max_stream,
-        // From the largest window without scaling, rounded down, to the largest with it (RFC 7323, 2.3).
+        // From the largest window without scaling, rounded down, to the largest with it (RFC 7323,
+        // 2.3).
         Optional { form: within(Size(64_000)..=Size(1 << 30)), absent: "by its link" },
         "what each direction of a flow may hold at most; less where its bandwidth-delay product is less. Without it five times `rate` × `round-trip` of the satellite leg, at least 4MiB; where they are not known, what is measured to be needed",
         check: |reader, config| match config.max_stream.map(|stream| Size(stream.count())) {

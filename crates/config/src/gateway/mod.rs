@@ -1,7 +1,8 @@
-//! A gateway's configuration: the tables of `gateway.toml`, which are those of a scenario's gateway.
+//! A gateway's configuration: the tables of `gateway.toml`, which are those of a scenario's
+//! gateway.
 //!
-//! What cannot work is refused here, with the place of the key that is at fault: a gateway that is ready
-//! and carries nothing would be worse than none.
+//! What cannot work is refused here, with the place of the key that is at fault: a gateway that is
+//! ready and carries nothing would be worse than none.
 
 mod bounds;
 mod changes;

@@ -139,7 +139,8 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
     }
 }
 
-/// What the reference says of defaults is what holds: a key that is given its default changes nothing.
+/// What the reference says of defaults is what holds: a key that is given its default changes
+/// nothing.
 #[test]
 fn the_defaults_that_are_declared_are_those_that_hold() {
     let (mut compared, usual) = (0, setup(INTERFACES).unwrap());

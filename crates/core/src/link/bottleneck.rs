@@ -1,7 +1,7 @@
 //! The transmitter of a link: sends one packet at a time from its queue, at a rate.
 //!
-//! A packet's serialisation ends exactly when the rate, integrated over the present busy period, has
-//! carried all packets up to this one: nothing is rounded from packet to packet.
+//! A packet's serialisation ends exactly when the rate, integrated over the present busy period,
+//! has carried all packets up to this one: nothing is rounded from packet to packet.
 
 use super::schedule::Varying;
 use super::serialiser::Serialiser;
@@ -150,7 +150,8 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.line = line;
     }
 
-    /// When the last bit of a packet of this length leaves, if it comes at `now` and the line is idle.
+    /// When the last bit of a packet of this length leaves, if it comes at `now` and the line is
+    /// idle.
     pub(super) fn end_if_idle(&self, now: Instant, wire_len: u64) -> Instant {
         let Some(mut line) = self.line.clone() else { return now };
         line.restart(now);
@@ -167,8 +168,8 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.occupancy
     }
 
-    /// For how long it has had which length, as of `now` if nothing has changed since the last event; nothing of
-    /// a line without a rate.
+    /// For how long it has had which length, as of `now` if nothing has changed since the last
+    /// event; nothing of a line without a rate.
     pub fn lengths(&self, now: Instant) -> Lengths {
         let mut lengths = self.lengths.clone();
         if self.line.is_some() {
@@ -178,7 +179,8 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
         lengths
     }
 
-    /// The queue may have changed at `now`. Twice for each packet: a call would cost as much as what it does.
+    /// The queue may have changed at `now`. Twice for each packet: a call would cost as much as
+    /// what it does.
     #[inline(always)]
     fn note_held(&mut self, now: Instant) {
         let (before, nanos) = self.occupancy.set(now, self.queue.held());

@@ -1,9 +1,9 @@
 //! Controlled delay (CoDel, RFC 8289).
 //!
-//! Packets are dropped, or marked, where they leave the queue, once every packet of a whole *interval*
-//! has waited longer than *target*; then again after interval / √n for the *n*-th, until one has waited
-//! less. A queue of no more than one full-sized packet is left alone. Time waited is up to when the
-//! packet begins to be sent.
+//! Packets are dropped, or marked, where they leave the queue, once every packet of a whole
+//! *interval* has waited longer than *target*; then again after interval / √n for the *n*-th, until
+//! one has waited less. A queue of no more than one full-sized packet is left alone. Time waited is
+//! up to when the packet begins to be sent.
 
 use super::{CoDelConfig, Count, LinkPacket, Queue, fifo};
 use crate::time::{Duration, Instant};

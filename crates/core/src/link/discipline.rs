@@ -1,5 +1,5 @@
-//! Queueing disciplines by name. A new one is one file in this folder's parent and one entry here, which gives it
-//! its variant, its name, its parameters and their text, and how its queue begins.
+//! Queueing disciplines by name. A new one is one file in this folder's parent and one entry here,
+//! which gives it its variant, its name, its parameters and their text, and how its queue begins.
 
 mod delegate;
 mod registry;
@@ -21,10 +21,11 @@ use values::{
 pub(super) use registry::LimitContext;
 pub use registry::{DisciplineEntry, DisciplineParameter};
 
-// An entry is: what it is, in a sentence, and what else is to be known; its name, its variant and the type of its
-// parameters; where it is from; a text of one; whether two runs of it may differ; how its queue begins before a line of
-// a rate, with a seed; its parameters (what it means, name, field, type, usual value, what it takes, and the usual value in words
-// if it depends on another's). A parameter without a usual value must be given. All have a limit.
+// An entry is: what it is, in a sentence, and what else is to be known; its name, its variant and
+// the type of its parameters; where it is from; a text of one; whether two runs of it may differ;
+// how its queue begins before a line of a rate, with a seed; its parameters (what it means, name,
+// field, type, usual value, what it takes, and the usual value in words if it depends on
+// another's). A parameter without a usual value must be given. All have a limit.
 disciplines! {
     /// First in, first out; an arrival that does not fit is dropped.
     "drop-tail" => DropTail(QueueLimit) {
@@ -54,8 +55,8 @@ disciplines! {
             "weight" weight: f64 = 0.002, WEIGHT;
             /// Probability of a drop as the average reaches `max-threshold`.
             "max-p" max_p: Probability = Probability::new(0.1).unwrap_or_default(), PROBABILITY;
-            /// Mean length of a packet: how fast the average falls while the line is idle, and what thresholds are
-            /// multiples of if the average is in bytes.
+            /// Mean length of a packet: how fast the average falls while the line is idle, and what
+            /// thresholds are multiples of if the average is in bytes.
             "mean-packet" mean_packet: Bytes = Bytes::new(500), LENGTH;
             /// Whether the probability rises in a line up to twice `max-threshold`.
             "gentle" gentle: bool = false, SWITCH;
@@ -91,8 +92,8 @@ disciplines! {
 
     /// A queue for each flow, served in turns by their bytes, with controlled delay in each.
     ///
-    /// A packet's flow is a hash of its addresses, protocol and ports. When all queues together exceed the limit,
-    /// the longest one is dropped from.
+    /// A packet's flow is a hash of its addresses, protocol and ports. When all queues together
+    /// exceed the limit, the longest one is dropped from.
     "fq-codel" => FqCoDel(FqCoDelConfig) {
         source: "RFC 8290",
         example: "fq-codel:target=20ms,interval=600ms",
@@ -142,8 +143,8 @@ disciplines! {
 
     /// A token bucket that drops what exceeds a rate and a burst.
     ///
-    /// Nothing waits for it, as for `police` of Linux's tc. What passes waits for the line, whose rate should be higher, in a drop-tail
-    /// queue.
+    /// Nothing waits for it, as for `police` of Linux's tc. What passes waits for the line, whose
+    /// rate should be higher, in a drop-tail queue.
     "policer" => Policer(PolicerConfig) {
         source: "RFC 2697 with one burst",
         example: "policer:rate=8Mbit/s,burst=30KB",
@@ -152,7 +153,8 @@ disciplines! {
         parameters: {
             /// How fast the bucket fills; packets count with their headers.
             "rate" rate: Rate, RATE;
-            /// How much the bucket holds; it begins full, and a packet longer than this never passes.
+            /// How much the bucket holds; it begins full, and a packet longer than this never
+            /// passes.
             "burst" burst: Bytes, LENGTH;
             /// How much the queue behind it holds at most, the packet being sent included.
             "limit" limit: QueueLimit = QueueLimit::Unlimited, LIMIT;
@@ -176,8 +178,9 @@ impl QueueKind {
 
 /// A queue of any kind. An enum and not a trait object: it is asked several times a packet.
 ///
-/// Drop-tail is what most links have, and is small: it is what is inlined where packets pass. The others are
-/// called, so that what runs for each packet stays in the processor's cache of instructions.
+/// Drop-tail is what most links have, and is small: it is what is inlined where packets pass. The
+/// others are called, so that what runs for each packet stays in the processor's cache of
+/// instructions.
 #[derive(Debug)]
 pub enum Discipline<P> {
     /// First in, first out; an arrival that does not fit is dropped.

@@ -1,5 +1,6 @@
-//! What queues that keep their packets in one row have in common: leaving out what is superseded, and
-//! letting what is urgent pass. A row may hold more of each packet than the packet, such as its time of arrival.
+//! What queues that keep their packets in one row have in common: leaving out what is superseded,
+//! and letting what is urgent pass. A row may hold more of each packet than the packet, such as its
+//! time of arrival.
 
 use super::{Count, LinkPacket};
 use std::collections::VecDeque;

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-/// The hash of a flow by its five-tuple (FNV-1a): for [`LinkPacket::flow_hash`](super::LinkPacket::flow_hash). Of a protocol
-/// without ports, and of fragments, the ports are zero.
+/// The hash of a flow by its five-tuple (FNV-1a): for
+/// [`LinkPacket::flow_hash`](super::LinkPacket::flow_hash). Of a protocol without ports, and of
+/// fragments, the ports are zero.
 pub fn flow_hash(source: IpAddr, destination: IpAddr, protocol: u8, ports: [u16; 2]) -> u64 {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let mut hash = 0xcbf2_9ce4_8422_2325;

@@ -1,13 +1,14 @@
 //! FQ-CoDel (RFC 8290): a queue for each flow, served in turns by their bytes, CoDel in each.
 //!
-//! A packet goes to the queue that the hash of its flow names. Queues take turns by deficit round robin:
-//! each may send a *quantum* of bytes before its next turn. A queue that was empty comes before those that
-//! stand in the row already, for one turn; so flows that send little hardly wait. When all queues together
-//! exceed the limit, the one with most bytes loses half of its packets from its head, 64 at most (section
-//! 4.1).
+//! A packet goes to the queue that the hash of its flow names. Queues take turns by deficit round
+//! robin: each may send a *quantum* of bytes before its next turn. A queue that was empty comes
+//! before those that stand in the row already, for one turn; so flows that send little hardly wait.
+//! When all queues together exceed the limit, the one with most bytes loses half of its packets
+//! from its head, 64 at most (section 4.1).
 //!
-//! CoDel leaves a queue of no more than one full-sized packet alone, each queue by itself; Linux takes all queues
-//! together for that. An urgent packet comes before all that waits in its own queue.
+//! CoDel leaves a queue of no more than one full-sized packet alone, each queue by itself; Linux
+//! takes all queues together for that. An urgent packet comes before all that waits in its own
+//! queue.
 
 use super::{CoDel, CoDelConfig, Count, FqCoDelConfig, LinkPacket, Queue, QueueLimit};
 use crate::time::Instant;

@@ -2,8 +2,9 @@
 
 use crate::units::Bytes;
 
-/// A packet's frame: how much longer it is on the line than the packet. It counts where the line's time is: in
-/// serialisation and in bits that can be wrong. Queues and counters have packets, not frames.
+/// A packet's frame: how much longer it is on the line than the packet. It counts where the line's
+/// time is: in serialisation and in bits that can be wrong. Queues and counters have packets, not
+/// frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
     /// Headers, trailers, preamble and gap: 38 bytes with Ethernet.

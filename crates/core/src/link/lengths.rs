@@ -2,8 +2,8 @@
 
 use crate::time::Duration;
 
-/// Lengths below this are told apart one by one; of longer ones the first [`BITS`] bits count, so that
-/// a class spans less than 0.05 % of its length and there are not many.
+/// Lengths below this are told apart one by one; of longer ones the first [`BITS`] bits count, so
+/// that a class spans less than 0.05 % of its length and there are not many.
 const EXACT: u64 = 1 << BITS;
 const BITS: u32 = 12;
 

@@ -45,8 +45,8 @@ impl QueueLimit {
 }
 
 impl QueueLimit {
-    /// The limit that `text` describes, before a `line` if there is one, which `1bdp` refers to. None if it is no
-    /// limit, or one that holds nothing: such a queue would pass nothing.
+    /// The limit that `text` describes, before a `line` if there is one, which `1bdp` refers to.
+    /// None if it is no limit, or one that holds nothing: such a queue would pass nothing.
     pub(super) fn of_text(text: &str, line: Option<Line>) -> Option<QueueLimit> {
         if let Some(share) = text.strip_suffix("bdp") {
             let share: f64 = share.trim().parse().ok()?;

@@ -1,12 +1,14 @@
-//! A medium that several lines share, one packet at a time: half-duplex Ethernet, after CSMA/CD (IEEE 802.3, clause 4).
+//! A medium that several lines share, one packet at a time: half-duplex Ethernet, after CSMA/CD
+//! (IEEE 802.3, clause 4).
 //!
-//! A station that has a packet waits until the medium is free and then begins at once. If several begin at the same moment
-//! (those that waited for the same packet's end do) they collide: the medium is taken for a slot time, and each tries
-//! again after a random number of slots, 0 to 2ⁿ − 1 after its n-th collision in a row, n being 10 at most. After 16 the
-//! packet is dropped.
+//! A station that has a packet waits until the medium is free and then begins at once. If several
+//! begin at the same moment (those that waited for the same packet's end do) they collide: the
+//! medium is taken for a slot time, and each tries again after a random number of slots, 0 to 2ⁿ −
+//! 1 after its n-th collision in a row, n being 10 at most. After 16 the packet is dropped.
 //!
-//! Stations hear each other without delay, so that who begins later never collides: right for a segment that is much shorter
-//! than its slot time. The gap between packets and the preamble are overhead of each packet.
+//! Stations hear each other without delay, so that who begins later never collides: right for a
+//! segment that is much shorter than its slot time. The gap between packets and the preamble are
+//! overhead of each packet.
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -52,7 +54,8 @@ enum Turn {
     Collision(Vec<usize>),
 }
 
-/// A line that sends only what it is granted, as a [`Link`](super::Link) does that is [gated](super::Link::gate).
+/// A line that sends only what it is granted, as a [`Link`](super::Link) does that is
+/// [gated](super::Link::gate).
 pub trait GatedLine {
     /// As [`Link::advance`](super::Link::advance).
     fn advance(&mut self, now: Instant);
@@ -68,7 +71,8 @@ pub trait GatedLine {
 }
 
 impl Medium {
-    /// A free medium of these lines, the fastest of which has this `rate`. Waiting times are drawn from `seed`.
+    /// A free medium of these lines, the fastest of which has this `rate`. Waiting times are drawn
+    /// from `seed`.
     pub fn new(lines: impl IntoIterator<Item = usize>, rate: Rate, seed: u64) -> Medium {
         Medium::with_slot(lines, rate.time_for(SLOT_BYTES), seed)
     }
@@ -85,14 +89,16 @@ impl Medium {
         self.stations.iter().map(|station| station.line)
     }
 
-    /// When there will be something to do: when what is being sent, or has collided, will have ended, or when somebody
-    /// tries next, which may be in the past. Of `lines` those count that share it.
+    /// When there will be something to do: when what is being sent, or has collided, will have
+    /// ended, or when somebody tries next, which may be in the past. Of `lines` those count that
+    /// share it.
     pub fn next<L: GatedLine>(&self, now: Instant, lines: &[L]) -> Option<Instant> {
         // The line that sends asks again when it has sent, which shows then.
         if self.free > now { Some(self.free) } else { self.next_try(|line| lines[line].asks()) }
     }
 
-    /// What happens on it at `now`: one of `lines` begins to send, which is returned, or several collide.
+    /// What happens on it at `now`: one of `lines` begins to send, which is returned, or several
+    /// collide.
     pub fn take_turn<L: GatedLine>(&mut self, now: Instant, lines: &mut [L]) -> Option<usize> {
         self.lines().for_each(|line| lines[line].advance(now));
         match self.turn(now, |line| lines[line].asks()) {
@@ -161,8 +167,8 @@ impl Medium {
 mod tests {
     use super::*;
 
-    /// Stations that always have a packet of `packet`: the share of time in which packets are sent, and how many
-    /// each has sent.
+    /// Stations that always have a packet of `packet`: the share of time in which packets are sent,
+    /// and how many each has sent.
     fn saturated(stations: usize, packet: Duration) -> (f64, Vec<u64>, u64) {
         let slot = Duration::from_nanos(51_200);
         let mut medium = Medium::with_slot(0..stations, slot, 1);
@@ -187,9 +193,10 @@ mod tests {
 
     #[test]
     fn who_waited_for_the_same_end_collides_and_tries_again() {
-        // Full-sized packets at 10 Mbit/s. Metcalfe and Boggs (1976) have (1 − A)/A slots of collisions a packet, 1.72 with
-        // many stations of which each tries with 1/Q: 1.23/(1.23 + 0.0512 × 1.72) = 0.93. Who has got through tries again
-        // at once here, while others wait, and has less.
+        // Full-sized packets at 10 Mbit/s. Metcalfe and Boggs (1976) have (1 − A)/A slots of
+        // collisions a packet, 1.72 with many stations of which each tries with 1/Q: 1.23/(1.23 +
+        // 0.0512 × 1.72) = 0.93. Who has got through tries again at once here, while others wait,
+        // and has less.
         for stations in [2, 5, 20] {
             let (share, sent, collisions) = saturated(stations, Duration::from_micros(1230));
             assert!((0.85..0.995).contains(&share), "{stations}: {share}");

@@ -16,8 +16,8 @@
 //! another one's last bit leaves finds the room of that one free.
 //!
 //! Rate, delay and loss are constant or follow a [`Schedule`]. Text forms such as
-//! `red:min-threshold=5,max-threshold=15` and `gilbert-elliott:burst=5,loss=1%` are those of [`QueueKind`],
-//! [`LossKind`] and [`Outages`].
+//! `red:min-threshold=5,max-threshold=15` and `gilbert-elliott:burst=5,loss=1%` are those of
+//! [`QueueKind`], [`LossKind`] and [`Outages`].
 //!
 //! Links carry wire packets of at most one MTU, never super-segments. A new kind of queue
 //! implements [`Queue`], a new kind of loss [`LossModel`], anything else [`Element`].
@@ -98,14 +98,14 @@ pub trait LinkPacket {
         false
     }
 
-    /// A hash of what tells its flow from others: addresses, protocol and ports. Only queues that part
-    /// flows ask.
+    /// A hash of what tells its flow from others: addresses, protocol and ports. Only queues that
+    /// part flows ask.
     fn flow_hash(&self) -> u64 {
         0
     }
 
-    /// Whether it is to be sent before all that waits and is not urgent. Limits, drops and counts are
-    /// for it as for any other.
+    /// Whether it is to be sent before all that waits and is not urgent. Limits, drops and counts
+    /// are for it as for any other.
     fn urgent(&self) -> bool {
         false
     }
@@ -240,8 +240,9 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         Link { bottleneck, loss, delay, counters, tells: false, lost: None }
     }
 
-    /// From now on what it loses arrives all the same, [marked as damaged](LinkPacket::mark_damaged), unless it was
-    /// sent into an outage. It counts as delivered.
+    /// From now on what it loses arrives all the same, [marked as
+    /// damaged](LinkPacket::mark_damaged), unless it was sent into an outage. It counts as
+    /// delivered.
     pub fn tell_losses(&mut self) {
         self.tells = true;
     }
@@ -262,8 +263,9 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         self.lost.as_ref().is_some_and(|lost| !lost.is_empty())
     }
 
-    /// Removes from the queue, from now on, what a newer packet [supersedes](LinkPacket::supersedes):
-    /// acknowledgment filtering (RFC 3449, 5.2.1). It counts as dropped.
+    /// Removes from the queue, from now on, what a newer packet
+    /// [supersedes](LinkPacket::supersedes): acknowledgment filtering (RFC 3449, 5.2.1). It counts
+    /// as dropped.
     pub fn filter_superseded(&mut self) {
         self.bottleneck.filter_superseded();
     }
@@ -279,8 +281,8 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         self.bottleneck.asks()
     }
 
-    /// The medium is this gated line's: it begins to send a packet at `now`, if it has one. When the last bit
-    /// will have left.
+    /// The medium is this gated line's: it begins to send a packet at `now`, if it has one. When
+    /// the last bit will have left.
     pub fn grant(&mut self, now: Instant) -> Option<Instant> {
         self.advance(now);
         self.bottleneck.grant(now)
@@ -292,8 +294,9 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         self.bottleneck.give_up(now);
     }
 
-    /// The line's rate is this one from `now` on; none is without limit. The packet being sent leaves when it was
-    /// to, or when it would if it began now, whichever is earlier. The queue stays as it is.
+    /// The line's rate is this one from `now` on; none is without limit. The packet being sent
+    /// leaves when it was to, or when it would if it began now, whichever is earlier. The queue
+    /// stays as it is.
     pub fn set_rate(&mut self, now: Instant, rate: Option<Varying<Rate>>) {
         self.advance(now);
         self.bottleneck.set_rate(now, rate);
@@ -321,8 +324,8 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
         self.advance(now);
     }
 
-    /// When a packet of this length arrives that comes at `now`, if the line is idle: none arrives earlier. (`now`, if
-    /// the line has no rate for it.)
+    /// When a packet of this length arrives that comes at `now`, if the line is idle: none arrives
+    /// earlier. (`now`, if the line has no rate for it.)
     pub fn earliest_arrival(&self, now: Instant, wire_len: u64) -> Instant {
         match self.bottleneck.end_if_idle(now, wire_len) {
             Instant::FAR_FUTURE => now,
@@ -353,8 +356,8 @@ impl<P: LinkPacket, Q: Queue<Measured<P>>, L: LossModel> Link<P, Q, L> {
     }
 
     /// Lets everything happen inside that does by `now`. Only who reads [`queued`](Link::queued),
-    /// [`inside`](Link::inside), [`counters`](Link::counters) or the bottleneck's occupancy between other calls needs to call
-    /// it: they are as of the last one.
+    /// [`inside`](Link::inside), [`counters`](Link::counters) or the bottleneck's occupancy between
+    /// other calls needs to call it: they are as of the last one.
     #[inline]
     pub fn advance(&mut self, now: Instant) {
         // Mostly nothing does: asked at every push and pop, whatever else is inlined there.

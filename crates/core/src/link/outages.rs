@@ -8,8 +8,8 @@ use crate::time::{Duration, Instant};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// When a link is out. A packet is lost if any moment of its transmission lies in an outage; one that
-/// ends just when an outage begins, or begins just when one ends, arrives.
+/// When a link is out. A packet is lost if any moment of its transmission lies in an outage; one
+/// that ends just when an outage begins, or begins just when one ends, arrives.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outages(Kind);
 

@@ -1,13 +1,15 @@
 //! PIE, the proportional integral controller enhanced (RFC 8033).
 //!
-//! Every *update* interval a controller moves the probability of a drop by how far the queueing delay is from its
-//! *target*, and by how much it has changed since. Each arrival is dropped, or marked, with that probability.
-//! A burst after a time without congestion passes (section 4.4), early drops are neither in a row nor far
-//! apart (section 5.4), and small probabilities move in small steps (section 4.2).
+//! Every *update* interval a controller moves the probability of a drop by how far the queueing
+//! delay is from its *target*, and by how much it has changed since. Each arrival is dropped, or
+//! marked, with that probability. A burst after a time without congestion passes (section 4.4),
+//! early drops are neither in a row nor far apart (section 5.4), and small probabilities move in
+//! small steps (section 4.2).
 //!
-//! The delay is that of the packet which last began to be sent, by its own time of arrival (section 5.2 estimates
-//! a departure rate where there are no such times; Linux takes them, too). The interval has no timer: what
-//! updates do depends on the events before them alone, so they are made up for at the next event.
+//! The delay is that of the packet which last began to be sent, by its own time of arrival (section
+//! 5.2 estimates a departure rate where there are no such times; Linux takes them, too). The
+//! interval has no timer: what updates do depends on the events before them alone, so they are made
+//! up for at the next event.
 
 use super::loss::happens;
 use super::{Count, LinkPacket, PieConfig, Queue, fifo};

@@ -1,10 +1,10 @@
-//! A policer: a token bucket that drops what exceeds a rate and a burst (RFC 2697's token bucket with one
-//! rate and one burst; `police` of Linux's tc).
+//! A policer: a token bucket that drops what exceeds a rate and a burst (RFC 2697's token bucket
+//! with one rate and one burst; `police` of Linux's tc).
 //!
-//! Tokens are bytes. The bucket begins full and fills at the rate, up to the burst. A packet that finds as many
-//! tokens as it has bytes takes them and goes on to the line's drop-tail queue; one that does not is
-//! dropped, and takes none. So nothing waits for the policer: what exceeds its rate is lost and not
-//! delayed. A packet longer than the burst never passes.
+//! Tokens are bytes. The bucket begins full and fills at the rate, up to the burst. A packet that
+//! finds as many tokens as it has bytes takes them and goes on to the line's drop-tail queue; one
+//! that does not is dropped, and takes none. So nothing waits for the policer: what exceeds its
+//! rate is lost and not delayed. A packet longer than the burst never passes.
 
 use super::drop_tail::DropTail;
 use super::{Count, LinkPacket, PolicerConfig, Queue};

@@ -2,17 +2,19 @@
 //!
 //! An exponentially weighted average of the packets that wait follows each arrival. Between the two
 //! thresholds an arrival is dropped, or marked, with a probability that grows with the average from
-//! nothing to *max_p*, and that a count of the arrivals since the last one spreads evenly: drops come
-//! at uniform instead of geometric distances. Above the upper threshold every arrival is dropped, or,
-//! if *gentle* (Floyd 2000), with a probability that grows to one at twice the threshold.
+//! nothing to *max_p*, and that a count of the arrivals since the last one spreads evenly: drops
+//! come at uniform instead of geometric distances. Above the upper threshold every arrival is
+//! dropped, or, if *gentle* (Floyd 2000), with a probability that grows to one at twice the
+//! threshold.
 //!
 //! ns-2's particulars, which the papers' results rest on:
-//! - the packet being sent is not in the average (it is in the limit, as with every queue here: ns-2's
-//!   queue of 50 packets is one of 51);
-//! - *wait* lets at least 1/p arrivals pass between drops: distances are uniform between 1/p and 2/p
-//!   instead of 1 and 1/p;
+//! - the packet being sent is not in the average (it is in the limit, as with every queue here:
+//!   ns-2's queue of 50 packets is one of 51);
+//! - *wait* lets at least 1/p arrivals pass between drops: distances are uniform between 1/p and
+//!   2/p instead of 1 and 1/p;
 //! - an arrival that finds fewer than two packets waiting is never dropped early;
-//! - for an idle time the average ages by as many packets of mean length as the line could have sent.
+//! - for an idle time the average ages by as many packets of mean length as the line could have
+//!   sent.
 //!
 //! Unlike ns-2 with `ns1_compat_`, a forced drop begins a new count, as it does in the paper.
 

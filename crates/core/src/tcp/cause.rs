@@ -1,7 +1,8 @@
 //! Why a segment was sent.
 //!
-//! Each segment has exactly one cause, which its sender knows when it decides to send it. It costs a byte
-//! and no question: what a recorder writes down is what has happened, not what can be inferred from it.
+//! Each segment has exactly one cause, which its sender knows when it decides to send it. It costs
+//! a byte and no question: what a recorder writes down is what has happened, not what can be
+//! inferred from it.
 
 use crate::tcp::limiter::Limiter;
 use crate::wire::{Flags, TcpHeader};
@@ -57,8 +58,8 @@ pub enum Cause {
     Rack,
     /// Retransmission: a partial acknowledgment shows the next hole (RFC 6582, 3.2).
     PartialAck,
-    /// Retransmission: the last segment of an episode, lest its loss go unnoticed (RFC 6675, NextSeg's
-    /// rule 4).
+    /// Retransmission: the last segment of an episode, lest its loss go unnoticed (RFC 6675,
+    /// NextSeg's rule 4).
     Rescue,
     /// Retransmission: the timer has expired, and this is the first segment (RFC 6298, 5.4).
     Timeout,
@@ -91,8 +92,8 @@ pub enum Cause {
     EndOfStream,
     /// Acknowledgment: the window has opened (RFC 9293, 3.8.6.2.2).
     WindowUpdate,
-    /// Acknowledgment: the segment did not fit into the window, was not acceptable, or might be forged (RFC
-    /// 9293, 3.10.7.4; RFC 5961).
+    /// Acknowledgment: the segment did not fit into the window, was not acceptable, or might be
+    /// forged (RFC 9293, 3.10.7.4; RFC 5961).
     Unacceptable,
     /// Acknowledgment: a part of a segment's, which ACK division sends apart.
     Division,

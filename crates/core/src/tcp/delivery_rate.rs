@@ -2,9 +2,9 @@
 //! between a segment's leaving and its acknowledgment.
 //!
 //! The sampler keeps the connection's counters, each segment in flight a copy of them as they stood
-//! when it left ([`Departure`]), and an acknowledgment subtracts the one from the other. A sample is no
-//! faster than the segments had left, so that acknowledgments which come all at once do not raise it.
-//! Names in comments are the draft's.
+//! when it left ([`Departure`]), and an acknowledgment subtracts the one from the other. A sample
+//! is no faster than the segments had left, so that acknowledgments which come all at once do not
+//! raise it. Names in comments are the draft's.
 
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset, Rate};
@@ -107,7 +107,8 @@ impl DeliveryRate {
         self.app_limited = Some((self.delivered + in_flight).max(Bytes::ONE));
     }
 
-    /// A segment leaves, and with it `in_flight` bytes are on their way; `alone` if nothing was before.
+    /// A segment leaves, and with it `in_flight` bytes are on their way; `alone` if nothing was
+    /// before.
     pub(super) fn departure(&mut self, now: Instant, in_flight: Bytes, alone: bool) -> Departure {
         if alone {
             self.first_sent_at = now;
@@ -139,8 +140,8 @@ impl DeliveryRate {
         }
     }
 
-    /// `bytes` that left at `sent_at` and end at `end` are newly reported. `newest` is the latest of
-    /// this acknowledgment.
+    /// `bytes` that left at `sent_at` and end at `end` are newly reported. `newest` is the latest
+    /// of this acknowledgment.
     pub(super) fn note_delivered(
         &mut self,
         (sent_at, departure): (Instant, Departure),

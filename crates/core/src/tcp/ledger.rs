@@ -92,7 +92,8 @@ impl Ledger {
         self.rate.lost()
     }
 
-    /// The application has nothing more to send: what is delivered next says nothing about the path.
+    /// The application has nothing more to send: what is delivered next says nothing about the
+    /// path.
     pub fn set_app_limited(&mut self) {
         self.rate.set_app_limited(self.pipe);
     }
@@ -112,9 +113,10 @@ impl Ledger {
         &self.sacked
     }
 
-    /// What is to be retransmitted first: the first part that is lost and not retransmitted since, as long as it was
-    /// sent, and if that is less than a segment of `smss` with so much of the lost parts behind it as makes one. What a
-    /// closing window has cut into pieces would otherwise be repaired one piece a round trip.
+    /// What is to be retransmitted first: the first part that is lost and not retransmitted since,
+    /// as long as it was sent, and if that is less than a segment of `smss` with so much of the
+    /// lost parts behind it as makes one. What a closing window has cut into pieces would otherwise
+    /// be repaired one piece a round trip.
     pub fn first_lost(&self, smss: Bytes) -> Option<Range<Offset>> {
         let start = *self.lost.first()?;
         let mut records = self.records.range(self.index_of(start)..);
@@ -179,8 +181,8 @@ impl Ledger {
         });
     }
 
-    /// Outstanding data went out once more, not because it was marked lost: when it arrives says nothing of
-    /// the round trip (Karn's rule).
+    /// Outstanding data went out once more, not because it was marked lost: when it arrives says
+    /// nothing of the round trip (Karn's rule).
     pub fn repeated(&mut self, range: Range<Offset>) {
         self.update(range, |record| record.transmissions += 1);
     }
@@ -207,7 +209,8 @@ impl Ledger {
         self.rate = rate;
     }
 
-    /// What was marked lost is on its way after all, except what was retransmitted: that counts once.
+    /// What was marked lost is on its way after all, except what was retransmitted: that counts
+    /// once.
     pub fn unmark_lost(&mut self) {
         self.update(self.snd_una..self.snd_nxt, |record| record.lost &= record.retransmitted);
     }

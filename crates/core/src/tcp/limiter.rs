@@ -1,8 +1,8 @@
 //! Why a sender is silent.
 //!
-//! Once it has sent all that it may, exactly one thing keeps the next segment back: its limiter. A poll that sends
-//! nothing returns it. Its time can be divided by that, as RFC 4898 does by three of them
-//! (`tcpEStatsPerfSndLimTimeRwin` and its like).
+//! Once it has sent all that it may, exactly one thing keeps the next segment back: its limiter. A
+//! poll that sends nothing returns it. Its time can be divided by that, as RFC 4898 does by three
+//! of them (`tcpEStatsPerfSndLimTimeRwin` and its like).
 
 use strum::VariantArray;
 
@@ -26,7 +26,8 @@ pub enum Limiter {
     Handshake,
     /// The application has written nothing more, or nothing is left to be done for it.
     Application,
-    /// Nagle's rule, or silly window avoidance: a short segment waits for more (RFC 9293, 3.7.4 and 3.8.6.2.1).
+    /// Nagle's rule, or silly window avoidance: a short segment waits for more (RFC 9293, 3.7.4 and
+    /// 3.8.6.2.1).
     Nagle,
     /// The peer's window is full.
     PeerWindow,

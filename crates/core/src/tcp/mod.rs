@@ -1,8 +1,8 @@
 //! TCP without I/O (RFC 9293): a [`sender`], a [`receiver`], the [`tcb`] that joins them, and a
 //! host's [`connection`] around it.
 //!
-//! Positions in a stream are [`Offset`](crate::units::Offset)s: the SYN is 0, the first byte 1, the FIN follows the
-//! last byte. They become 32-bit sequence numbers only in headers.
+//! Positions in a stream are [`Offset`](crate::units::Offset)s: the SYN is 0, the first byte 1, the
+//! FIN follows the last byte. They become 32-bit sequence numbers only in headers.
 //!
 //! The sender asks two strategies: [`recovery`] says what is lost and what to send next, reading
 //! the facts in the [`ledger`]; [`congestion`] says how much may be in flight. They return

@@ -1,7 +1,7 @@
 //! A connection's state at a moment, for those who record what it does.
 //!
-//! Nothing in the core keeps it: who wants to know compares what is before something happens with what is after.
-//! So it costs nothing where nobody asks.
+//! Nothing in the core keeps it: who wants to know compares what is before something happens with
+//! what is after. So it costs nothing where nobody asks.
 
 use super::limiter::Limiter;
 use super::tcb::Tcb;

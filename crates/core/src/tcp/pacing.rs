@@ -21,8 +21,8 @@ pub enum Pacing {
 /// rate: at 8 Mbit/s a segment takes 1.5 ms, and a real timer is a twentieth of that late.
 const CATCH_UP: Duration = Duration::from_millis(5);
 
-/// The same if something waited for its moment, and the wake-up came late, as on a machine whose processors are taken
-/// away. The link's queue has to hold what is sent at once then.
+/// The same if something waited for its moment, and the wake-up came late, as on a machine whose
+/// processors are taken away. The link's queue has to hold what is sent at once then.
 const CATCH_UP_LATE: Duration = Duration::from_millis(50);
 
 /// When the next segment may leave.
@@ -86,7 +86,8 @@ mod tests {
         assert_eq!(pacer.next(), latest, "nothing that was counted is undone");
     }
 
-    /// What leaves in ten seconds at 8 Mbit/s, in milliseconds of the line, if every 200 ms the machine is away for `away`.
+    /// What leaves in ten seconds at 8 Mbit/s, in milliseconds of the line, if every 200 ms the
+    /// machine is away for `away`.
     fn carried(away: Duration, waits: bool) -> u64 {
         let rate = Rate::from_bits_per_sec(8_000_000);
         let (mut pacer, mut now) = (Pacer::default(), Instant::from_millis(1000));

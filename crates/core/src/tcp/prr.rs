@@ -51,7 +51,8 @@ impl Prr {
         }
     }
 
-    /// The same without 6.2's bound, as Linux has it: a long episode without SACK goes on sending new data.
+    /// The same without 6.2's bound, as Linux has it: a long episode without SACK goes on sending
+    /// new data.
     #[must_use]
     pub fn unbounded(self) -> Prr {
         Prr { bounded: false, ..self }

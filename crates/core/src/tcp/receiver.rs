@@ -33,11 +33,13 @@ const MAX_RANGES: usize = 4096;
 /// The most blocks that one acknowledgment has room for (RFC 2018, 3).
 const MAX_BLOCKS: usize = 4;
 
-/// How many segments beyond a hole tell a sender that it is a loss (RFC 5681, 3.2; RFC 6675; RFC 8985, 6.2).
+/// How many segments beyond a hole tell a sender that it is a loss (RFC 5681, 3.2; RFC 6675; RFC
+/// 8985, 6.2).
 const DUP_THRESH: u8 = 3;
 
-/// At a full window: how long a lone segment's acknowledgment, or a small opening, waits for more. Senders
-/// expect it of one segment and not of two (RFC 8985, 7.2, adds the receiver's delay for a lone one).
+/// At a full window: how long a lone segment's acknowledgment, or a small opening, waits for more.
+/// Senders expect it of one segment and not of two (RFC 8985, 7.2, adds the receiver's delay for a
+/// lone one).
 const AT_FULL_WINDOW: Duration = Duration::from_millis(40);
 
 /// What to do with an arriving payload.
@@ -98,8 +100,9 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that expects offset `start`, whose handshake advertised up to `rcv_adv`. Acknowledgments are sent as
-    /// `ack_policy` says, until [another](Receiver::set_ack_policy) is set.
+    /// A receiver that expects offset `start`, whose handshake advertised up to `rcv_adv`.
+    /// Acknowledgments are sent as `ack_policy` says, until [another](Receiver::set_ack_policy) is
+    /// set.
     pub fn new(
         config: ReceiverConfig,
         ack_policy: AckPolicy,
@@ -287,8 +290,9 @@ impl Receiver {
         accepted
     }
 
-    /// Whether what has come beyond a hole may wait to be reported together with others: of a policy that
-    /// thins, what follows the highest range, once the sender can know that the hole is a loss.
+    /// Whether what has come beyond a hole may wait to be reported together with others: of a
+    /// policy that thins, what follows the highest range, once the sender can know that the hole is
+    /// a loss.
     fn reports_later(&mut self, data: &Range<Offset>) -> bool {
         if !self.ack_policy.thins_reports() || !self.config.sack {
             return false;
@@ -320,7 +324,8 @@ impl Receiver {
     fn schedule_ack(&mut self, now: Instant) {
         let policy = self.ack_policy;
         if policy == AckPolicy::PerSegment && self.delays_at_full_window() {
-            // The second segment counts, however short: its sender would probe after two round trips.
+            // The second segment counts, however short: its sender would probe after two round
+            // trips.
             self.pending_ack = match self.pending_ack {
                 PendingAck::Nothing if self.unacknowledged <= self.config.rmss => {
                     PendingAck::By(now + AT_FULL_WINDOW)
@@ -381,7 +386,8 @@ impl Receiver {
         }
     }
 
-    /// The acknowledgment field of the last segment sent (for RFC 7323's TS.Recent rule: Last.ACK.sent).
+    /// The acknowledgment field of the last segment sent (for RFC 7323's TS.Recent rule:
+    /// Last.ACK.sent).
     pub fn last_ack_sent(&self) -> Offset {
         self.last_ack_sent
     }

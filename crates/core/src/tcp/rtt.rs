@@ -5,8 +5,8 @@
 //! tick comes at any time after the timer was set, an RTO of n ticks lasts n - 1 to n of them;
 //! with at least two, as in BSD, it never lasts less than one.
 //!
-//! ns-1's clock only rounds: a round trip to ticks, SRTT to eighths and RTTVAR to quarters of them, and the RTO
-//! down to whole ones. A timeout expires so many ticks after it was set, at any time.
+//! ns-1's clock only rounds: a round trip to ticks, SRTT to eighths and RTTVAR to quarters of them,
+//! and the RTO down to whole ones. A timeout expires so many ticks after it was set, at any time.
 //!
 //! Congestion control may have a clock of its own (Henderson's thesis, 4.1.6: timestamps give an
 //! accurate round-trip time, by which the timeout had better not go).
@@ -33,9 +33,9 @@ pub enum RttSampling {
     /// Every one that was sent once.
     #[default]
     EachSegment,
-    /// One in a round trip, the first that is sent once the last is measured, as without timestamps in BSD
-    /// (`t_rtt`) and ns. Where a queue fills slowly RTTVAR stays larger than with many samples of one
-    /// round trip, which hardly differ (RFC 7323, appendix G).
+    /// One in a round trip, the first that is sent once the last is measured, as without timestamps
+    /// in BSD (`t_rtt`) and ns. Where a queue fills slowly RTTVAR stays larger than with many
+    /// samples of one round trip, which hardly differ (RFC 7323, appendix G).
     RoundTrip,
 }
 
@@ -58,8 +58,8 @@ pub enum Clock {
     /// Ticks are counted, and timeouts expire on them (4.4BSD's tcp_slowtimo).
     #[default]
     Bsd,
-    /// All is rounded to ticks and parts of them, and timeouts expire at any time (ns-1, tcp.cc: rtt_update,
-    /// rtt_timeout).
+    /// All is rounded to ticks and parts of them, and timeouts expire at any time (ns-1, tcp.cc:
+    /// rtt_update, rtt_timeout).
     Ns,
 }
 
@@ -77,8 +77,8 @@ pub struct RtoConfig {
     /// The period of the clock that measures round trips and lets timeouts expire; G is at least
     /// that. Zero for an exact clock; 500 ms in BSD, ten or one in later systems.
     pub tick: Duration,
-    /// The period of the clock by which congestion control has its smoothed round-trip time, zero for
-    /// an exact one. None: it has the timer's.
+    /// The period of the clock by which congestion control has its smoothed round-trip time, zero
+    /// for an exact one. None: it has the timer's.
     pub rtt_tick: Option<Duration>,
     /// How the ticks are used.
     pub clock: Clock,
@@ -223,7 +223,8 @@ impl RttEstimator {
         });
     }
 
-    /// The same in eighths (t_srtt) and quarters (t_rttvar) of a tick, whole numbers of them, as in BSD and ns.
+    /// The same in eighths (t_srtt) and quarters (t_rttvar) of a tick, whole numbers of them, as in
+    /// BSD and ns.
     fn smooth_by_parts_of_ticks(&mut self, rtt: Duration, tick: u64) {
         // A tick need not have eight parts of whole nanoseconds.
         let parts = |span: Duration, of: u64| (nanos(span) * of + tick / 2) / tick;
@@ -335,8 +336,8 @@ fn lasting(ticks: u128, period: u128) -> Duration {
     Duration::from_nanos(u64::try_from(ticks.saturating_mul(period)).unwrap_or(u64::MAX))
 }
 
-/// A round trip of `exact` by a clock of this period: the ticks within it if its `end` is known, those
-/// that it began if not. It takes at least one, as in 4.3BSD, which counted from one.
+/// A round trip of `exact` by a clock of this period: the ticks within it if its `end` is known,
+/// those that it began if not. It takes at least one, as in 4.3BSD, which counted from one.
 fn counted(tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
     if tick.is_zero() {
         return exact;

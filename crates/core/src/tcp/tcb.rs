@@ -101,7 +101,8 @@ impl Tcb {
         self.ecn = Some(EcnState::default());
     }
 
-    /// We speak in another host's name: what the peer was told by that, or by somebody else, may not be what we know.
+    /// We speak in another host's name: what the peer was told by that, or by somebody else, may
+    /// not be what we know.
     pub fn stand_in(&mut self) {
         self.stands_in = true;
     }
@@ -224,9 +225,10 @@ impl Tcb {
             && occupied == Bytes::ZERO
             && self.hastened.replace(ack) != Some(ack)
         {
-            // The first that is heard for two timeouts, of something that went another way: the path works again. Who
-            // sees the connection on that other way must see soon that what is missing is not lost (fault seed 92147917).
-            // Once for what is missing: a path that is slow, and not broken, is to be backed off from (RFC 6298, 5.7).
+            // The first that is heard for two timeouts, of something that went another way: the
+            // path works again. Who sees the connection on that other way must see soon that what
+            // is missing is not lost (fault seed 92147917). Once for what is missing: a path that
+            // is slow, and not broken, is to be backed off from (RFC 6298, 5.7).
             self.sender.end_back_off(now);
         }
         // A loss that this shows has reduced the window for its echo as well.
@@ -327,7 +329,8 @@ impl Tcb {
         self.note_reduction();
     }
 
-    /// A RST that the peer will take or answer: at SND.NXT, or where its acknowledgment `asked` for it.
+    /// A RST that the peer will take or answer: at SND.NXT, or where its acknowledgment `asked` for
+    /// it.
     pub fn reset(&self, asked: Option<SeqNum>) -> TcpHeader {
         TcpHeader {
             seq: asked.unwrap_or(self.handshake.snd_isn + self.seq_without_data()),

@@ -109,8 +109,8 @@ impl TaoCache {
         ActiveOpen { count, new, mss: entry.mss }
     }
 
-    /// `syn` has come from `peer`: the TAO test. None if the peer does not speak T/TCP, or if that is
-    /// no SYN that opens a connection.
+    /// `syn` has come from `peer`: the TAO test. None if the peer does not speak T/TCP, or if that
+    /// is no SYN that opens a connection.
     pub fn passive(&mut self, peer: IpAddr, syn: &TcpHeader) -> Option<PassiveOpen> {
         if !syn.has(Flags::SYN) || syn.has(Flags::ACK) || syn.has(Flags::RST) {
             return None;

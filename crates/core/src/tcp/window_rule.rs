@@ -1,6 +1,7 @@
 //! By which rule a congestion window has changed.
 //!
-//! It is told from the sender's state before and after: what was counted meanwhile, and where the window stood.
+//! It is told from the sender's state before and after: what was counted meanwhile, and where the
+//! window stood.
 
 use super::observation::{Observation, Phase};
 use strum::VariantArray;
@@ -27,7 +28,8 @@ pub enum WindowRule {
     Timeout,
     /// A loss was found, and fast recovery begins (RFC 5681, 3.2); or Tahoe's slow start.
     RecoveryEntered,
-    /// A further acknowledgment within fast recovery: a partial one, or a retransmission that was lost again.
+    /// A further acknowledgment within fast recovery: a partial one, or a retransmission that was
+    /// lost again.
     Recovery,
     /// Fast recovery is over.
     RecoveryLeft,
@@ -35,13 +37,13 @@ pub enum WindowRule {
     SlowStart,
     /// New data was acknowledged from ssthresh on, by the congestion control's own function.
     CongestionAvoidance,
-    /// A sign of congestion without a loss: an ECN mark (RFC 3168, 6.1.2), or what the congestion control reads
-    /// from delays and rates.
+    /// A sign of congestion without a loss: an ECN mark (RFC 3168, 6.1.2), or what the congestion
+    /// control reads from delays and rates.
     CongestionSign,
     /// Nothing was sent for longer than a retransmission timeout (RFC 5681, 4.1).
     Idle,
-    /// Anything else that the congestion control does by itself: a threshold that it estimates, the window of a
-    /// probing phase.
+    /// Anything else that the congestion control does by itself: a threshold that it estimates, the
+    /// window of a probing phase.
     Control,
 }
 

@@ -3,8 +3,8 @@
 use super::TextError;
 use strum::VariantArray;
 
-/// One of a few values, each with a name. The enum is the only declaration: `strum` derives the names
-/// from its variants, so that none can be forgotten.
+/// One of a few values, each with a name. The enum is the only declaration: `strum` derives the
+/// names from its variants, so that none can be forgotten.
 ///
 /// ```
 /// use bentpipe_core::text::Choice;

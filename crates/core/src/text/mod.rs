@@ -1,8 +1,8 @@
 //! The text form of everything that has parameters: `name`, or `name:key=value,key=value`.
 //!
-//! Congestion control, slow start, queues, losses and outages are read by [`Parameters`], and lists of
-//! settings such as `linux,iw=4` by [`Settings`]. Within such a list a comma parts the settings, so that a
-//! semicolon parts parameters as well: `linux,congestion=vegas:alpha=2;beta=4`.
+//! Congestion control, slow start, queues, losses and outages are read by [`Parameters`], and lists
+//! of settings such as `linux,iw=4` by [`Settings`]. Within such a list a comma parts the settings,
+//! so that a semicolon parts parameters as well: `linux,congestion=vegas:alpha=2;beta=4`.
 //!
 //! What goes by a name is a [`Choice`]: the enum declares the names.
 

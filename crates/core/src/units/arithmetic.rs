@@ -1,8 +1,8 @@
 //! What sizes and positions can be computed with, and what they cannot.
 //!
-//! A sum of two sizes is a size; the distance of two positions is a size; a position and a size are a
-//! position. Nothing else compiles: no sum of two positions, no position beside a size or a bare number.
-//! Overflow is what it is for integers: a panic where the crate checks for it.
+//! A sum of two sizes is a size; the distance of two positions is a size; a position and a size are
+//! a position. Nothing else compiles: no sum of two positions, no position beside a size or a bare
+//! number. Overflow is what it is for integers: a panic where the crate checks for it.
 
 use super::{Bytes, Offset};
 use std::iter::Sum;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// A position in a stream: the SYN is at 0, the first byte at 1, the FIN behind the last byte. It becomes a 32-bit
-/// sequence number only in a header ([`SeqNum`](crate::wire::SeqNum)).
+/// A position in a stream: the SYN is at 0, the first byte at 1, the FIN behind the last byte. It
+/// becomes a 32-bit sequence number only in a header ([`SeqNum`](crate::wire::SeqNum)).
 ///
 /// Two of them do not add up, and neither is a size:
 ///

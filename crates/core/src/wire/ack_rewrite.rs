@@ -45,8 +45,8 @@ impl AckRewrite {
             header[20..][at].fill(NOP);
         }
         if checksum == Checksum::Full {
-            // RFC 1624, equation 3: HC' = ~(~HC + ~m + m'), for all words of the header at once. Both
-            // sums contain HC, which is the same.
+            // RFC 1624, equation 3: HC' = ~(~HC + ~m + m'), for all words of the header at once.
+            // Both sums contain HC, which is the same.
             let old = u16::from_be_bytes([header[CHECKSUM.start], header[CHECKSUM.start + 1]]);
             let new = !fold(u64::from(!old) + u64::from(!before) + u64::from(sum(header)));
             header[CHECKSUM].copy_from_slice(&new.to_be_bytes());

@@ -1,13 +1,13 @@
 //! IPv4's identifications (RFC 791, 2.3), by which the fragments of a packet find each other.
 //!
-//! A packet with DF needs none (RFC 6864, 4.1), but routers that clear DF are common, and behind one of
-//! them packets with equal identifications are put together from each other's fragments (RFC 4963).
-//! So every packet has one, as Linux's have.
+//! A packet with DF needs none (RFC 6864, 4.1), but routers that clear DF are common, and behind
+//! one of them packets with equal identifications are put together from each other's fragments (RFC
+//! 4963). So every packet has one, as Linux's have.
 //!
-//! Identifications must be unique for addresses and protocol (RFC 6864, 4.2). Two connections between
-//! the same hosts that count for themselves meet sooner or later. So there is a counter for each pair of
-//! addresses and direction, in a table of fixed size, as in Linux (`ip_idents`, for packets without DF).
-//! Where a pair begins to count depends on a seed that nobody else knows.
+//! Identifications must be unique for addresses and protocol (RFC 6864, 4.2). Two connections
+//! between the same hosts that count for themselves meet sooner or later. So there is a counter for
+//! each pair of addresses and direction, in a table of fixed size, as in Linux (`ip_idents`, for
+//! packets without DF). Where a pair begins to count depends on a seed that nobody else knows.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -27,8 +27,8 @@ impl Identifications {
         Identifications { seed, counters: vec![0; COUNTERS].into() }
     }
 
-    /// The identification of the next packet from `src` to `dst`, if they are IPv4's: the first of as many as
-    /// there are `packets`. What cuts a super-segment counts on from it.
+    /// The identification of the next packet from `src` to `dst`, if they are IPv4's: the first of
+    /// as many as there are `packets`. What cuts a super-segment counts on from it.
     pub fn take(&mut self, src: IpAddr, dst: IpAddr, packets: u16) -> u16 {
         let (IpAddr::V4(src), IpAddr::V4(dst)) = (src, dst) else { return 0 };
         let hash = self.hash(src, dst);

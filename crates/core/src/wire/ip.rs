@@ -19,7 +19,8 @@ pub struct IpHeader {
     pub traffic_class: u8,
     /// IPv6's flow label (20 bits); 0 for IPv4.
     pub flow_label: u32,
-    /// IPv4's identification, by which fragments find each other (RFC 791, 2.3). IPv6's header has none.
+    /// IPv4's identification, by which fragments find each other (RFC 791, 2.3). IPv6's header has
+    /// none.
     pub identification: u16,
     /// IPv4's DF: routers are not to fragment the packet, as IPv6's never do.
     pub dont_fragment: bool,

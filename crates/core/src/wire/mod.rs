@@ -3,8 +3,9 @@
 //!
 //! [`Packet::parse`] reads what a TUN device gave, super-segments included; [`emit()`] writes the
 //! headers of what goes out; [`emit_udp`] and [`emit_echo`] those of the other packets that a
-//! simulation has, so that they can be recorded. Fixed headers are read and written by the `etherparse` crate;
-//! options are our own subject. Malformed input is an error value, never a panic.
+//! simulation has, so that they can be recorded. Fixed headers are read and written by the
+//! `etherparse` crate; options are our own subject. Malformed input is an error value, never a
+//! panic.
 
 mod ack_rewrite;
 mod datagram;

@@ -91,9 +91,9 @@ impl TcpOptions {
         }
     }
 
-    /// Reads of the options part of a header what hosts read of it in a connection that they have: an option with a
-    /// length that it cannot have is skipped, and behind one that runs over the end nothing is read (Linux's
-    /// `tcp_parse_options`).
+    /// Reads of the options part of a header what hosts read of it in a connection that they have:
+    /// an option with a length that it cannot have is skipped, and behind one that runs over the
+    /// end nothing is read (Linux's `tcp_parse_options`).
     pub fn parse_as_hosts_do(bytes: &[u8]) -> TcpOptions {
         let mut options = TcpOptions::default();
         let malformed = options.read_all(bytes).is_some();

@@ -31,7 +31,8 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Whether they ask for a connection: no host listens to a SYN with more to it than that (RFC 9293, 3.10.7.2).
+    /// Whether they ask for a connection: no host listens to a SYN with more to it than that (RFC
+    /// 9293, 3.10.7.2).
     pub const fn ask_for_a_connection(self) -> bool {
         let others = Flags::ACK.0 | Flags::RST.0 | Flags::FIN.0;
         self.contains(Flags::SYN) && self.0 & others == 0

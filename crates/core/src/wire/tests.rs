@@ -264,7 +264,8 @@ fn of_malformed_options_hosts_read_what_they_can() {
         let expected = TcpOptions { timestamps: stamps, malformed, ..TcpOptions::default() };
         assert_eq!(read(tail), expected, "{tail:?}");
     }
-    // One that is too short is skipped, what follows it read; behind one that runs over the end nothing is.
+    // One that is too short is skipped, what follows it read; behind one that runs over the end
+    // nothing is.
     let skipped = TcpOptions::parse_as_hosts_do(&[&[5, 4, 0, 0][..], &timestamps].concat());
     assert_eq!((skipped.timestamps, skipped.malformed), (stamps, true));
     let hidden = TcpOptions::parse_as_hosts_do(&[&[99, 1][..], &timestamps].concat());

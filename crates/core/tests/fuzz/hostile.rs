@@ -91,8 +91,8 @@ impl Forgery {
     }
 }
 
-/// What the first byte of an input says besides the algorithm: whether both speak T/TCP, and whether
-/// the server takes the data of a SYN at once.
+/// What the first byte of an input says besides the algorithm: whether both speak T/TCP, and
+/// whether the server takes the data of a SYN at once.
 fn speaks(algorithm: u8) -> (bool, bool) {
     (algorithm >= 128, algorithm % 128 >= 64)
 }

@@ -1,5 +1,6 @@
-//! An alarm: connections have left by the satellite for minutes, and none of them was the LAN's. Then the configuration names
-//! other interfaces than those where the clients are, which shows in nothing else.
+//! An alarm: connections have left by the satellite for minutes, and none of them was the LAN's.
+//! Then the configuration names other interfaces than those where the clients are, which shows in
+//! nothing else.
 
 use bentpipe_linux::surroundings::Finding;
 use std::time::{Duration, Instant};
@@ -12,14 +13,15 @@ const STRANGE: u64 = 20;
 /// What has been counted, and whether it is one.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
-    /// The LAN's, others', and since when, when one of the LAN's had left last, or the alarm was given.
+    /// The LAN's, others', and since when, when one of the LAN's had left last, or the alarm was
+    /// given.
     since: Option<(u64, u64, Instant)>,
     finding: Option<Finding>,
 }
 
 impl Alarm {
-    /// Takes the counts of `now`: those of the LAN's that have left so far, and others, the last of which came in by `from`. Whether
-    /// the alarm is given or ends.
+    /// Takes the counts of `now`: those of the LAN's that have left so far, and others, the last of
+    /// which came in by `from`. Whether the alarm is given or ends.
     pub(super) fn look(
         &mut self,
         now: Instant,

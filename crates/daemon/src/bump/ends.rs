@@ -1,5 +1,5 @@
-//! A connection's name where packets are taken: its ends as they stand on the wire, by the side of the device on which
-//! they are.
+//! A connection's name where packets are taken: its ends as they stand on the wire, by the side of
+//! the device on which they are.
 
 use bentpipe_linux::bpf::map::Plain;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -18,7 +18,8 @@ impl Ends {
     pub(super) const PORTS: i16 = 32;
 }
 
-/// Inner address, outer address, as of IPv6 (RFC 4291, 2.5.5.2), inner port, outer port, in the order of the network.
+/// Inner address, outer address, as of IPv6 (RFC 4291, 2.5.5.2), inner port, outer port, in the
+/// order of the network.
 impl Plain for Ends {
     const LEN: usize = 36;
 

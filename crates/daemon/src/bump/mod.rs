@@ -1,13 +1,13 @@
-//! A bump in the wire: packets are taken where they leave this host or come in, at one device, into TUN devices of ours, and
-//! what we write there goes on as if it had not been taken.
+//! A bump in the wire: packets are taken where they leave this host or come in, at one device, into
+//! TUN devices of ours, and what we write there goes on as if it had not been taken.
 //!
 //! ```text
 //!  routing, NAT, ─▶ egress: take ─▶ tun0 ─read▶ we ─write▶ tun0 ─▶ give ─▶ device ─▶
 //!  firewall, …   ◀───────── give ◀─ tun1 ◀write─ we ◀read─ tun1 ◀─ take :ingress ◀─ device ◀─
 //! ```
 //!
-//! To routing, NAT, firewalls and connection tracking the connection is one between its hosts, and the device the only one
-//! that it crosses.
+//! To routing, NAT, firewalls and connection tracking the connection is one between its hosts, and
+//! the device the only one that it crosses.
 //!
 //! [`Wire`] is what is set up, [`Table`] what the kernel's programs and we tell each other.
 
@@ -63,8 +63,8 @@ pub enum BumpError {
 pub struct BumpConfig {
     /// The devices.
     pub devices: Vec<String>,
-    /// The interfaces where connections come in, or go to, that are taken. None: whatever crosses the devices, this host's
-    /// own among it.
+    /// The interfaces where connections come in, or go to, that are taken. None: whatever crosses
+    /// the devices, this host's own among it.
     pub lan: Option<Vec<String>>,
     /// The names of the TUN devices that are made: for what leaves, and for what comes in.
     pub tuns: [String; 2],
@@ -89,7 +89,8 @@ pub fn try_it() -> Result<(), BpfError> {
 /// Whether packets can be taken at a device. Changes nothing.
 ///
 /// # Errors
-/// [`BumpError`], if it is not there, of a kind whose packets have other headers, or has no place for programs.
+/// [`BumpError`], if it is not there, of a kind whose packets have other headers, or has no place
+/// for programs.
 pub fn check_device(device: &str) -> Result<(), BumpError> {
     wire::header_of(device)?;
     let number = if_nametoindex(device)?;
@@ -99,8 +100,9 @@ pub fn check_device(device: &str) -> Result<(), BumpError> {
     Ok(())
 }
 
-/// Takes packets once somebody [vouches](Vouching::vouch) for us: those that are about to leave are read from the first TUN
-/// device, those that come in from the second. What is written to the same one goes on as they would have.
+/// Takes packets once somebody [vouches](Vouching::vouch) for us: those that are about to leave are
+/// read from the first TUN device, those that come in from the second. What is written to the same
+/// one goes on as they would have.
 ///
 /// # Errors
 /// [`BumpError`]; nothing is left set up.

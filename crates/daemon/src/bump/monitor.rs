@@ -1,5 +1,5 @@
-//! Looks after the devices while the gateway runs, on a thread of its own, as the kernel may take its time: when it tells of a
-//! change among interfaces, and now and then.
+//! Looks after the devices while the gateway runs, on a thread of its own, as the kernel may take
+//! its time: when it tells of a change among interfaces, and now and then.
 
 use super::alarm::Alarm;
 use super::repairs::{Repair, Repairs};
@@ -30,7 +30,8 @@ const INSPECTION_ASLEEP: Duration = Duration::from_secs(3);
 /// A SYN that is dropped meanwhile is retransmitted after one and three seconds (RFC 6298).
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long nothing is taken when what is given back does not come by, at first and at most: each time twice as long.
+/// How long nothing is taken when what is given back does not come by, at first and at most: each
+/// time twice as long.
 const SILENT: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(3600)];
 /// What has come by for so long is not held against it any more.
 const FORGIVEN: Duration = Duration::from_secs(600);
@@ -46,7 +47,8 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Looks around the devices, so that `state` says what is in the way, and then after them. What the loop must know, it is told.
+    /// Looks around the devices, so that `state` says what is in the way, and then after them. What
+    /// the loop must know, it is told.
     ///
     /// # Errors
     /// When no descriptor or thread is to be had.
@@ -122,8 +124,8 @@ fn is_stopped(stopped: &PipeReader, notices: Option<&OwnedFd>, wait: Duration) -
     fds[0].any() == Some(true)
 }
 
-/// Whether there is something to hear; what it says is looked up. That more was said than there is room for is an error, and as
-/// good as a message.
+/// Whether there is something to hear; what it says is looked up. That more was said than there is
+/// room for is an error, and as good as a message.
 fn have_said_something(notices: &OwnedFd) -> bool {
     let mut buffer = [0; 4096];
     let mut heard = false;
@@ -152,7 +154,8 @@ struct Round {
     inspected: Option<Instant>,
     /// When nothing is to be taken any more.
     sleeps: Option<Instant>,
-    /// Until when nothing is taken, as what was given back did not come by, and how long that is next time.
+    /// Until when nothing is taken, as what was given back did not come by, and how long that is
+    /// next time.
     silent: Option<Instant>,
     silence: Duration,
     /// When that began last.

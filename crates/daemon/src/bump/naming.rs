@@ -1,8 +1,9 @@
 //! What a packet is, as the programs that run in the kernel read it.
 //!
-//! Of IPv4 and IPv6, with options but without extension headers, they look at TCP
-//! and at ICMP errors about TCP (RFC 792, RFC 4443), and name the connection. Fragments of TCP have no ports behind the first,
-//! so all of them are named by their addresses, and so are UDP to port 443 where that is to be rejected, and errors about it.
+//! Of IPv4 and IPv6, with options but without extension headers, they look at TCP and at ICMP
+//! errors about TCP (RFC 792, RFC 4443), and name the connection. Fragments of TCP have no ports
+//! behind the first, so all of them are named by their addresses, and so are UDP to port 443 where
+//! that is to be rejected, and errors about it.
 //!
 //! Registers: R6 is the packet, R8 where what is looked at begins, R9 what the packet is.
 
@@ -74,8 +75,8 @@ pub(super) enum Udp {
     IsAnswered,
 }
 
-/// Writes the packet's [`Ends`] to [`KEY`] and what it is into R9, or goes on at `other` if it is none of a connection's. Its IP header
-/// is behind `l2` bytes.
+/// Writes the packet's [`Ends`] to [`KEY`] and what it is into R9, or goes on at `other` if it is
+/// none of a connection's. Its IP header is behind `l2` bytes.
 pub(super) fn name(asm: &mut Assembler, way: Way, l2: i32, udp: Udp, other: &'static str) {
     asm.load(W, R2, R6, SKB_PROTOCOL).jump_if(R2, Equal, be16(0x0800), "four").jump_if(
         R2,

@@ -3,13 +3,15 @@
 /// Which number it is, in an array that they share with us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
-    /// Until when we vouch for taking care of what is taken, in ns of the kernel's monotonic clock. Nothing is taken later.
+    /// Until when we vouch for taking care of what is taken, in ns of the kernel's monotonic clock.
+    /// Nothing is taken later.
     VouchedUntil = 0,
     /// Until when all connections are taken, and not only those that begin, likewise.
     AllUntil = 1,
     /// Packets of connections of ours that went by, as nobody had vouched for us.
     WentBy = 2,
-    /// Packets of ours that have come by their device on their way out, or go nowhere, as their connection is forgotten …
+    /// Packets of ours that have come by their device on their way out, or go nowhere, as their
+    /// connection is forgotten …
     ReturnedOut = 3,
     /// … and in.
     ReturnedIn = 4,

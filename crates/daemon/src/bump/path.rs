@@ -1,5 +1,6 @@
-//! How packets of a connection come and go: what was seen on those that came last, and is put on ours. The kernel's
-//! programs write it; we only announce a connection of which nothing was seen yet.
+//! How packets of a connection come and go: what was seen on those that came last, and is put on
+//! ours. The kernel's programs write it; we only announce a connection of which nothing was seen
+//! yet.
 
 use bentpipe_linux::bpf::map::Plain;
 
@@ -8,7 +9,8 @@ pub(super) use bentpipe_linux::tun::FRAME_LEN as L2;
 /// What the kernel's programs know of a connection's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Path {
-    /// When its SYN came, in ns of the kernel's monotonic clock. That names it among those that have these ends.
+    /// When its SYN came, in ns of the kernel's monotonic clock. That names it among those that
+    /// have these ends.
     pub(crate) began: u64,
     /// The device by which they leave, and that by which they come. These differ where routes do.
     pub(crate) devices: [u32; 2],

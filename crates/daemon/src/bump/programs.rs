@@ -1,14 +1,16 @@
-//! The programs that run in the kernel: one takes packets off a device into a TUN device of ours, the other one puts onto the
-//! device what we write there.
+//! The programs that run in the kernel: one takes packets off a device into a TUN device of ours,
+//! the other one puts onto the device what we write there.
 //!
-//! What is taken: a connection's packets from its SYN on, until it is forgotten; fragments always. Nothing is taken once
-//! nobody vouches for us any more: then the packet goes on its way. Nor is what this host would not take itself:
-//! frames for others or for all, which would say where the connection's packets are to go. What IPsec has decrypted comes in
-//! by the device once more, and passes: it would lose what its policy asks for.
+//! What is taken: a connection's packets from its SYN on, until it is forgotten; fragments always.
+//! Nothing is taken once nobody vouches for us any more: then the packet goes on its way. Nor is
+//! what this host would not take itself: frames for others or for all, which would say where the
+//! connection's packets are to go. What IPsec has decrypted comes in by the device once more, and
+//! passes: it would lose what its policy asks for.
 //!
-//! Where interfaces of a LAN are named, a connection that leaves is taken only if its SYN came in there, and one that begins at the
-//! device is given up if its SYN-ACK did not: it is for this host itself, or for others behind it. What is known already is taken
-//! wherever it came in, lest others end it by a SYN of theirs.
+//! Where interfaces of a LAN are named, a connection that leaves is taken only if its SYN came in
+//! there, and one that begins at the device is given up if its SYN-ACK did not: it is for this host
+//! itself, or for others behind it. What is known already is taken wherever it came in, lest others
+//! end it by a SYN of theirs.
 //!
 //! Registers: those of `naming`, which reads the packet; R7 is the connection's [`Path`].
 
@@ -32,7 +34,8 @@ use std::os::fd::RawFd;
 pub(crate) struct Links {
     /// The map from [`Ends`](super::ends::Ends) to [`Path`].
     pub(crate) paths: RawFd,
-    /// The same for what is named by addresses alone. There the oldest gives way, as it is known again with each packet.
+    /// The same for what is named by addresses alone. There the oldest gives way, as it is known
+    /// again with each packet.
     pub(crate) pieces: RawFd,
     /// The array of [`Number`]s.
     pub(crate) numbers: RawFd,
@@ -42,8 +45,8 @@ pub(crate) struct Links {
     pub(crate) quic: bool,
     /// The kernel can say whether IPsec has decrypted a packet.
     pub(crate) ipsec: bool,
-    /// What marks the packets that are ours on their second way through the device, as a traffic class index: no
-    /// number of a class that is in use.
+    /// What marks the packets that are ours on their second way through the device, as a traffic
+    /// class index: no number of a class that is in use.
     pub(crate) seal: u16,
 }
 
@@ -75,8 +78,8 @@ const FOR_THIS_HOST: i32 = 0;
 /// `sizeof(struct bpf_xfrm_state)`
 const XFRM_STATE: i32 = 28;
 
-/// The program that takes packets from a device, those that come in or are about to leave, into the TUN device `tun`.
-/// They have `l2` bytes in front of the IP header.
+/// The program that takes packets from a device, those that come in or are about to leave, into the
+/// TUN device `tun`. They have `l2` bytes in front of the IP header.
 pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
     let mut asm = Assembler::default();
     asm.mov(R6, R1);
@@ -177,8 +180,8 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
     asm
 }
 
-/// The program that puts what we have written into a TUN device, and comes in there, onto the device of its connection: to
-/// leave by it, or as if it had come from it.
+/// The program that puts what we have written into a TUN device, and comes in there, onto the
+/// device of its connection: to leave by it, or as if it had come from it.
 pub(crate) fn give(way: Way, links: Links) -> Assembler {
     let mut asm = Assembler::default();
     asm.mov(R6, R1);
@@ -250,7 +253,8 @@ fn count(asm: &mut Assembler, links: Links, number: Number, pass: &'static str) 
     asm.jump_if(R0, Equal, 0, pass).mov(R1, 1).add_atomically(R0, 0, R1);
 }
 
-/// Counts a SYN that leaves and came in by an interface that is none of the LAN's, or is this host's own; then it passes.
+/// Counts a SYN that leaves and came in by an interface that is none of the LAN's, or is this
+/// host's own; then it passes.
 fn count_stranger(asm: &mut Assembler, links: Links) {
     asm.jump_if(R9, Different, BEGINS, "pass")
         .load(W, R7, R6, SKB_INGRESS_IFINDEX)
@@ -260,7 +264,8 @@ fn count_stranger(asm: &mut Assembler, links: Links) {
     asm.jump_if(R0, Equal, 0, "pass").store(D, R0, 0, R7).jump("pass");
 }
 
-/// Goes on at `other` if the time that a [`Number`] is has come. What it is now is left at [`TIME`].
+/// Goes on at `other` if the time that a [`Number`] is has come. What it is now is left at
+/// [`TIME`].
 fn within(asm: &mut Assembler, links: Links, number: Number, other: &'static str) {
     point_to(asm, links, number);
     asm.jump_if(R0, Equal, 0, other)
@@ -272,7 +277,8 @@ fn within(asm: &mut Assembler, links: Links, number: Number, other: &'static str
         .jump_if(R0, Above, R1, other);
 }
 
-/// Writes the [`Path`] of a packet on this way, at [`TIME`], to [`NEW`]. The other way is taken to be the same, backwards.
+/// Writes the [`Path`] of a packet on this way, at [`TIME`], to [`NEW`]. The other way is taken to
+/// be the same, backwards.
 fn fill(asm: &mut Assembler, way: Way, l2: usize) {
     asm.mov(R2, 0);
     for at in (0..Path::LEN as i16).step_by(8) {

@@ -1,4 +1,5 @@
-//! What the kernel's programs and we tell each other: the connections whose packets are taken, and some numbers.
+//! What the kernel's programs and we tell each other: the connections whose packets are taken, and
+//! some numbers.
 
 use super::ends::Ends;
 use super::numbers::Number;
@@ -10,7 +11,8 @@ use nix::time::{ClockId, clock_gettime};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// The longest time for which somebody may vouch for us, so that a machine on which nothing else runs any more forwards then.
+/// The longest time for which somebody may vouch for us, so that a machine on which nothing else
+/// runs any more forwards then.
 pub const PATIENCE: Duration = Duration::from_millis(3200);
 
 /// Of how many pairs of addresses the way of fragments is known.
@@ -57,8 +59,8 @@ impl Table {
         Ok([out, self.vouching.get(Number::ReturnedIn)?])
     }
 
-    /// Connections of the LAN's that have left so far, others that were forwarded, and the number of the interface by which the
-    /// last of these came in.
+    /// Connections of the LAN's that have left so far, others that were forwarded, and the number
+    /// of the interface by which the last of these came in.
     ///
     /// # Errors
     /// What the kernel said.
@@ -76,7 +78,8 @@ impl Table {
         self.vouching.set(Number::AllUntil, Some(lasting))
     }
 
-    /// A connection is taken whose beginning nobody has seen here. Its first packets show where its packets go.
+    /// A connection is taken whose beginning nobody has seen here. Its first packets show where its
+    /// packets go.
     ///
     /// # Errors
     /// What the kernel said.
@@ -94,7 +97,8 @@ impl Table {
         self.paths.remove(ends).map(|_| ())
     }
 
-    /// The connection behind `last` in the table, or the first of all. Others may come and go meanwhile.
+    /// The connection behind `last` in the table, or the first of all. Others may come and go
+    /// meanwhile.
     ///
     /// # Errors
     /// What the kernel said.
@@ -111,7 +115,8 @@ impl Table {
         Ok(now()?.saturating_sub(Duration::from_nanos(path.began)))
     }
 
-    /// A device has been made again, with another number and perhaps another address: connections go by the new one.
+    /// A device has been made again, with another number and perhaps another address: connections
+    /// go by the new one.
     ///
     /// # Errors
     /// What the kernel said.

@@ -39,7 +39,8 @@ impl Kernel {
         Kernel::with(false, false)
     }
 
-    /// The same with interfaces of a LAN, of which there are none yet, and with QUIC to be rejected.
+    /// The same with interfaces of a LAN, of which there are none yet, and with QUIC to be
+    /// rejected.
     fn with(lan: bool, quic: bool) -> Option<Kernel> {
         let table = match Table::new(1000) {
             Err(BpfError::Permission) => {
@@ -219,7 +220,8 @@ fn all_is_taken_for_a_while_and_what_is_expected_for_ever() {
     assert_eq!(path.l2.expect("headers")[1], answer[..14]);
 }
 
-/// A connection is the LAN's if what leaves of it came in there. Of one that begins at the device the SYN-ACK tells.
+/// A connection is the LAN's if what leaves of it came in there. Of one that begins at the device
+/// the SYN-ACK tells.
 #[test]
 fn what_is_not_the_lans_passes() {
     let Some(kernel) = Kernel::with(true, false) else { return };

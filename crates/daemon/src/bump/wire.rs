@@ -1,5 +1,6 @@
-//! What is set up for taking packets: TUN devices, and programs on them and on the devices whose packets are taken. Others
-//! delete devices, set them down and make them again, so it is looked after.
+//! What is set up for taking packets: TUN devices, and programs on them and on the devices whose
+//! packets are taken. Others delete devices, set them down and make them again, so it is looked
+//! after.
 
 use super::naming::Way;
 use super::programs::{Links, give, take};
@@ -118,8 +119,8 @@ impl Wire {
         self.table.begun()
     }
 
-    /// Sets right what is not as it should be. What cannot be is left for the next time. `changed`: something is not as it was
-    /// among interfaces.
+    /// Sets right what is not as it should be. What cannot be is left for the next time. `changed`:
+    /// something is not as it was among interfaces.
     ///
     /// # Errors
     /// [`BumpError`], of what was tried last.

@@ -1,5 +1,5 @@
-//! `check`: what on this host would keep a gateway from starting or from splitting, and what to do about it. It
-//! changes nothing.
+//! `check`: what on this host would keep a gateway from starting or from splitting, and what to do
+//! about it. It changes nothing.
 
 use super::answers::Topic;
 use super::{Error, answers, config, names, reasons, surroundings_of};
@@ -16,7 +16,8 @@ use std::process::ExitCode;
 /// What is to be checked.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The configuration (TOML) of the gateway that is to run here; without it, the one that runs is asked
+    /// The configuration (TOML) of the gateway that is to run here; without it, the one that runs
+    /// is asked
     #[arg(value_name = "FILE")]
     config: Option<PathBuf>,
     /// As JSON
@@ -82,7 +83,8 @@ impl From<Finding> for Problem {
     }
 }
 
-/// Checks this host for the gateway of a file, or asks the one that runs. The exit code is that of failure if it would not split.
+/// Checks this host for the gateway of a file, or asks the one that runs. The exit code is that of
+/// failure if it would not split.
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let found = match &arguments.config {
         Some(path) => json(&problems(path)?),

@@ -1,5 +1,5 @@
-//! How the process stands beside its connections: whether anything is diverted to it, what of its log was lost, and by
-//! which configuration it runs.
+//! How the process stands beside its connections: whether anything is diverted to it, what of its
+//! log was lost, and by which configuration it runs.
 
 use super::diversion;
 use super::reload::LastReload;

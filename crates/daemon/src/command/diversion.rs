@@ -1,5 +1,5 @@
-//! Whether anything is taken off the wire, and what is in the way: told at the gateway's start, and to those
-//! who ask.
+//! Whether anything is taken off the wire, and what is in the way: told at the gateway's start, and
+//! to those who ask.
 
 use crate::bump::TakingState;
 use crate::invocation;

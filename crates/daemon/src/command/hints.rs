@@ -10,8 +10,8 @@ const STUCK: usize = 2;
 /// Less than any full segment (RFC 9293, 3.7.1).
 const SMALL: Bytes = Bytes::new(536);
 
-/// Sides towards which full segments seem to vanish: a router's MTU is smaller, and its "too big" does not
-/// arrive (RFC 2923, 2.1). Handshakes and small segments pass.
+/// Sides towards which full segments seem to vanish: a router's MTU is smaller, and its "too big"
+/// does not arrive (RFC 2923, 2.1). Handshakes and small segments pass.
 pub(super) fn lines(flows: &[FlowView]) -> String {
     let mut lines = String::new();
     for side in [Side::Lan, Side::Satellite] {

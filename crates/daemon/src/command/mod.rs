@@ -47,19 +47,21 @@ use std::time::Duration;
 
 /// Splits the TCP connections that this host forwards between its LAN and a satellite link.
 ///
-/// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split. Ctrl-C, Ctrl-\ or
-/// SIGTERM ends it: it splits nothing more, hands connections back to the kernel, delivers what it
-/// holds and prints a summary; a second signal ends it at once (a second Ctrl-\ by a core dump). The devices and programs
-/// that it has set up are gone then. If it is killed, the host forwards as if it had never been there.
+/// Runs in the foreground. It prints `bentpipe gateway: ready` once connections are split. Ctrl-C,
+/// Ctrl-\ or SIGTERM ends it: it splits nothing more, hands connections back to the kernel,
+/// delivers what it holds and prints a summary; a second signal ends it at once (a second Ctrl-\ by
+/// a core dump). The devices and programs that it has set up are gone then. If it is killed, the
+/// host forwards as if it had never been there.
 ///
-/// Connections are taken where they leave this host by the satellite's interface or come in there, behind its routing, NAT and
-/// firewall or before it. None of these need be changed.
+/// Connections are taken where they leave this host by the satellite's interface or come in there,
+/// behind its routing, NAT and firewall or before it. None of these need be changed.
 ///
-/// SIGHUP reads the file again: policy (but for reject-quic), limits, satellite, lan and log change, and no connection
-/// is touched. A file that is wrong, or that changes anything else, changes nothing. All other signals are ignored.
+/// SIGHUP reads the file again: policy (but for reject-quic), limits, satellite, lan and log
+/// change, and no connection is touched. A file that is wrong, or that changes anything else,
+/// changes nothing. All other signals are ignored.
 ///
-/// RUST_LOG=debug tells of every flow. The gateway waits for nobody who reads its log: what cannot be written is left
-/// out and counted.
+/// RUST_LOG=debug tells of every flow. The gateway waits for nobody who reads its log: what cannot
+/// be written is left out and counted.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_long_help = help())]
@@ -90,10 +92,10 @@ fn help() -> String {
 enum Asked {
     /// Show the flows of the gateway that runs here, each with its two legs
     ///
-    /// "here" is this network namespace; only root is answered. A line is a leg: "leg to" the side of
-    /// its host, the smoothed round-trip time and its variation, bytes in flight, bytes that wait
-    /// for an acknowledgment of that host or for being sent ("backlog"), segments retransmitted, bytes
-    /// delivered, and these over the flow's age ("goodput").
+    /// "here" is this network namespace; only root is answered. A line is a leg: "leg to" the side
+    /// of its host, the smoothed round-trip time and its variation, bytes in flight, bytes that
+    /// wait for an acknowledgment of that host or for being sent ("backlog"), segments
+    /// retransmitted, bytes delivered, and these over the flow's age ("goodput").
     Flows {
         /// The connections that were not split instead, the last 64 of each reason
         #[arg(long)]
@@ -104,9 +106,9 @@ enum Asked {
     },
     /// Say why a connection is split or not, or would be
     ///
-    /// It tells the interfaces and the rule of policy routing by which packets go in both directions, also with each mark that such
-    /// a rule knows. It tells what the policy and the limits of the gateway that runs here make of the connection, and what became
-    /// of it before.
+    /// It tells the interfaces and the rule of policy routing by which packets go in both
+    /// directions, also with each mark that such a rule knows. It tells what the policy and the
+    /// limits of the gateway that runs here make of the connection, and what became of it before.
     #[command(after_help = "\
 Examples:
   bentpipe gateway why 10.0.0.7 192.0.2.9 443
@@ -114,8 +116,8 @@ Examples:
     Why(why::Arguments),
     /// Split from now on where the gateway that runs here only observes
     ///
-    /// It does so until it ends or reads its file again, or until `bentpipe gateway disable`. Refused where it splits already and is to
-    /// do so on trial.
+    /// It does so until it ends or reads its file again, or until `bentpipe gateway disable`.
+    /// Refused where it splits already and is to do so on trial.
     #[command(after_help = "\
 Examples:
   bentpipe gateway enable --try 5min   # back to observing after five minutes, unless ...
@@ -130,19 +132,21 @@ Examples:
     Disable,
     /// Record what the gateway that runs here receives and sends, and why
     ///
-    /// Both legs are in one file: as packets with their causes (`.pcapng`, an interface for each side; Wireshark reads
-    /// it), or as events with limiters, windows and timers (`.qlog`). Only root is answered. Ctrl-C ends it early; the
-    /// file is complete then, too. The gateway never waits for the file: what cannot be written fast enough is counted
-    /// and left out.
+    /// Both legs are in one file: as packets with their causes (`.pcapng`, an interface for each
+    /// side; Wireshark reads it), or as events with limiters, windows and timers (`.qlog`). Only
+    /// root is answered. Ctrl-C ends it early; the file is complete then, too. The gateway never
+    /// waits for the file: what cannot be written fast enough is counted and left out.
     #[command(after_help = "\
 Examples:
   bentpipe gateway record -o now.pcapng
   bentpipe gateway record --flow 'host 10.0.0.7 and port 443' --for 10min --max-bytes 1GB -o slow.qlog")]
     Record(record::Arguments),
-    /// Say what on this host would keep a gateway from splitting, and what to do about it; change nothing
+    /// Say what on this host would keep a gateway from splitting, and what to do about it; change
+    /// nothing
     ///
-    /// A line for each thing that is found, with its remedy: what keeps a gateway from starting, what keeps it from splitting (it
-    /// starts and waits until that is gone), and advice. The exit code is 0 if a gateway would split.
+    /// A line for each thing that is found, with its remedy: what keeps a gateway from starting,
+    /// what keeps it from splitting (it starts and waits until that is gone), and advice. The exit
+    /// code is 0 if a gateway would split.
     #[command(after_help = "\
 Examples:
   bentpipe gateway check gateway.toml   # of a gateway that is to run here
@@ -154,7 +158,8 @@ Examples:
         /// The descriptor by which it takes back what the gateway has vouched for
         vouching: i32,
     },
-    /// Show the totals of the gateway that runs here, what it did not split, and how it sees its link
+    /// Show the totals of the gateway that runs here, what it did not split, and how it sees its
+    /// link
     Status {
         /// As JSON
         #[arg(long)]
@@ -162,7 +167,8 @@ Examples:
     },
 }
 
-/// What a gateway is called in its runtime directory, whichever program it is: either finds the other's.
+/// What a gateway is called in its runtime directory, whichever program it is: either finds the
+/// other's.
 const SERVICE: &str = "bentpipe gateway";
 
 /// Why `bentpipe gateway` failed.
@@ -212,8 +218,8 @@ const CLEARING: Duration = Duration::from_secs(2);
 /// The TUN devices of the LAN and of the satellite.
 const TUNS: [&str; 2] = ["bp-lan", "bp-sat"];
 
-/// Connections whose packets are taken beside those that are split: forwarded ones that may be split later, and those of a flood
-/// of SYNs until they are let go.
+/// Connections whose packets are taken beside those that are split: forwarded ones that may be
+/// split later, and those of a flood of SYNs until they are let go.
 const OTHERS: usize = 65_536;
 
 /// Runs a gateway, or asks the one that runs.
@@ -279,8 +285,8 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let condition = Condition { taking: taking.clone(), lost, reload };
     let client = gateway.control_client();
     let servers = answers::serve(&client, file.metrics, &condition, surroundings.clone())?;
-    // Here, as the servers have what they listen on, and see to their threads' privileges themselves, as the
-    // log's thread does; all other threads and processes are still to come.
+    // Here, as the servers have what they listen on, and see to their threads' privileges
+    // themselves, as the log's thread does; all other threads and processes are still to come.
     privileges::give_up_as_gateway()?;
     let (drain, client, last) = (file.drain, gateway.control_client(), condition.reload);
     gateway.reloaded_by(reload::begin(path.to_owned(), file, client, last)?);
@@ -322,7 +328,8 @@ fn surroundings_of(lan: &[String], satellite: &[String]) -> Surroundings {
     Surroundings::of([side(lan, TUNS[0]), side(satellite, TUNS[1])])
 }
 
-/// Knows from now on what another gateway has left. It is taken away even where nobody wants to know.
+/// Knows from now on what another gateway has left. It is taken away even where nobody wants to
+/// know.
 fn recall(gateway: &mut LiveGateway, left: &RecordFile) {
     match left.take() {
         Ok(records) if records.is_empty() => {}

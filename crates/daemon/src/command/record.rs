@@ -1,8 +1,9 @@
 //! `record`: what a running gateway receives and sends, and why, into a file.
 //!
-//! The gateway's loop copies what is wanted into a queue of fixed length. A thread in its process makes a file of that
-//! and sends it, in pieces, to who asks, who writes it to the disk. So a slow disk fills a socket's buffer and then the
-//! queue, and what comes then is counted and left out: the loop never waits.
+//! The gateway's loop copies what is wanted into a queue of fixed length. A thread in its process
+//! makes a file of that and sends it, in pieces, to who asks, who writes it to the disk. So a slow
+//! disk fills a socket's buffer and then the queue, and what comes then is counted and left out:
+//! the loop never waits.
 
 mod frames;
 mod order;
@@ -27,7 +28,8 @@ use std::time::Duration;
 /// What is to be recorded.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Of which connections: `host 10.0.0.1 and port 80`, `net 10.0.0.0/8`, `not`, `and`, `or`, parentheses
+    /// Of which connections: `host 10.0.0.1 and port 80`, `net 10.0.0.0/8`, `not`, `and`, `or`,
+    /// parentheses
     #[arg(long, value_name = "FILTER")]
     flow: Option<String>,
     /// For how long
@@ -123,8 +125,8 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> RecordError + '_ {
     |source| RecordError::File { path: path.to_owned(), source }
 }
 
-/// Copies the file from the gateway. Returns what it says at the end. There is no file before there is something in it: a
-/// recording that is refused leaves what is there alone.
+/// Copies the file from the gateway. Returns what it says at the end. There is no file before there
+/// is something in it: a recording that is refused leaves what is there alone.
 fn copy(
     mut stream: std::os::unix::net::UnixStream,
     signals: &Signals,

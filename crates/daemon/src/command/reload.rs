@@ -1,7 +1,8 @@
 //! The configuration read again while the gateway runs, upon SIGHUP.
 //!
-//! A thread without privileges reads the file: the loop that carries packets does not wait for a disk. What the file says
-//! is taken as a whole or not at all, so that a gateway is always as one file says.
+//! A thread without privileges reads the file: the loop that carries packets does not wait for a
+//! disk. What the file says is taken as a whole or not at all, so that a gateway is always as one
+//! file says.
 
 use super::config;
 use crate::control::{ControlClient, Reconfiguration};
@@ -26,7 +27,8 @@ pub(super) struct Reloaded {
 /// The same for those who ask; None before the first.
 pub(super) type LastReload = Arc<Mutex<Option<Reloaded>>>;
 
-/// Reads the file at `path`, of which `running` is what the gateway runs by, whenever it is asked to.
+/// Reads the file at `path`, of which `running` is what the gateway runs by, whenever it is asked
+/// to.
 pub(super) fn begin(
     path: PathBuf,
     running: GatewayFile,

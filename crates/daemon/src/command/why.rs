@@ -1,6 +1,8 @@
-//! `why`: whether a connection is split, or would be; and if not, by which route, rule, limit or option.
+//! `why`: whether a connection is split, or would be; and if not, by which route, rule, limit or
+//! option.
 //!
-//! The gateway that runs here says what it knows; the kernel is asked for the routes by who asks, as that may take its time.
+//! The gateway that runs here says what it knows; the kernel is asked for the routes by who asks,
+//! as that may take its time.
 
 mod directions;
 mod facts;
@@ -22,7 +24,8 @@ use std::time::Duration;
 /// What is asked about.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The client's address; or, alone, the number of a line of `flows` (12) or `flows --forwarded` (f12)
+    /// The client's address; or, alone, the number of a line of `flows` (12) or `flows --forwarded`
+    /// (f12)
     #[arg(value_name = "CLIENT|NUMBER")]
     what: String,
     /// The server's address
@@ -253,7 +256,8 @@ fn reason(of: &Value) -> Option<Reason> {
     Reason::ALL.into_iter().find(|reason| of["reason"] == reason.name())
 }
 
-/// Whether a flow is split at the moment: not one that is being opened or released, or that is over.
+/// Whether a flow is split at the moment: not one that is being opened or released, or that is
+/// over.
 fn is_split(flow: &Value) -> bool {
     ["open", "half-closed", "draining"].iter().any(|state| flow["state"] == *state)
 }

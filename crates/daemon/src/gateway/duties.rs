@@ -1,5 +1,6 @@
-//! What the loop does now and then, beside the packets: beats for the watchdog and the kernel, repairs of devices that it
-//! hears of, the ends of trials, lines of totals, memory that goes back to the kernel.
+//! What the loop does now and then, beside the packets: beats for the watchdog and the kernel,
+//! repairs of devices that it hears of, the ends of trials, lines of totals, memory that goes back
+//! to the kernel.
 
 use super::LiveGateway;
 use super::taking::Taking;
@@ -58,8 +59,8 @@ impl LiveGateway {
                     self.deleted[side] = None;
                 }
                 Repair::Passed => {
-                    // What went by, however little, the gateway would wait for: nothing tells it where
-                    // hosts have no timestamps.
+                    // What went by, however little, the gateway would wait for: nothing tells it
+                    // where hosts have no timestamps.
                     let flows = self.gateway.flows();
                     tracing::warn!(
                         flows,

@@ -1,4 +1,5 @@
-//! UDP to port 443, which comes to the loop only where it is to be rejected: browsers take TCP then, which is split.
+//! UDP to port 443, which comes to the loop only where it is to be rejected: browsers take TCP
+//! then, which is split.
 
 use bentpipe_core::wire::{IcmpError, IcmpErrorKind};
 use bentpipe_linux::transport_headers::transport_of;
@@ -10,7 +11,8 @@ const PORT: [u8; 2] = 443_u16.to_be_bytes();
 /// "Port unreachable" (RFC 792, RFC 4443), by code.
 const CODES: [u8; 2] = [3, 4];
 
-/// What the sender of such a packet is told, in its destination's name. None if it is another packet.
+/// What the sender of such a packet is told, in its destination's name. None if it is another
+/// packet.
 pub(super) fn quic(packet: &[u8]) -> Option<Vec<u8>> {
     let (UDP, transport) = transport_of(packet)? else { return None };
     if packet.get(transport + 2..transport + 4)? != PORT {

@@ -1,11 +1,13 @@
-//! Whether what is given back comes by the device, as it must. It does not where another program there takes it, or a driver drops
-//! what is redirected to it: then every new connection would die.
+//! Whether what is given back comes by the device, as it must. It does not where another program
+//! there takes it, or a driver drops what is redirected to it: then every new connection would die.
 //!
-//! The kernel's programs count what comes by, and the loop what it has written, so no host can have a hand in that.
+//! The kernel's programs count what comes by, and the loop what it has written, so no host can have
+//! a hand in that.
 
 use bentpipe_core::time::{Duration, Instant};
 
-/// How long nothing may come by of what is written. Packets do so at once; a device that is set up again may take a moment.
+/// How long nothing may come by of what is written. Packets do so at once; a device that is set up
+/// again may take a moment.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// So many packets at least were written meanwhile …
@@ -30,8 +32,9 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways; then it counts from there. Where a
-    /// device is down, or nothing is taken (`carries` is false), that says nothing.
+    /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways;
+    /// then it counts from there. Where a device is down, or nothing is taken (`carries` is false),
+    /// that says nothing.
     pub(super) fn is_silent(
         &mut self,
         now: Instant,

@@ -1,4 +1,5 @@
-//! What signals do to a running gateway: end it in order, have its configuration read again, or nothing.
+//! What signals do to a running gateway: end it in order, have its configuration read again, or
+//! nothing.
 
 use super::LiveGateway;
 use crate::control::Reconfiguration;
@@ -6,17 +7,19 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_linux::signals::{self, Signal};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-/// From one line about a signal without a meaning to the next: whoever sends them may do so all the time.
+/// From one line about a signal without a meaning to the next: whoever sends them may do so all the
+/// time.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 impl LiveGateway {
-    /// Asks there, upon SIGHUP, for its configuration to be read again. Whoever does so on a thread of its own
-    /// [reconfigures](crate::control::ControlClient::reconfigure) it.
+    /// Asks there, upon SIGHUP, for its configuration to be read again. Whoever does so on a thread
+    /// of its own [reconfigures](crate::control::ControlClient::reconfigure) it.
     pub fn reloaded_by(&mut self, asked: SyncSender<()>) {
         self.reload = Some(asked);
     }
 
-    /// Whether `signal` is to end it, and does what else it is for. `draining`: one has come before.
+    /// Whether `signal` is to end it, and does what else it is for. `draining`: one has come
+    /// before.
     pub(super) fn ends_by(&mut self, signal: Signal, draining: bool) -> bool {
         match signal {
             Signal::Interrupt | Signal::Terminate | Signal::Quit => return true,

@@ -1,4 +1,5 @@
-//! Which packets come to the loop: it vouches for what is taken off the wire, and lets go by what it need not see.
+//! Which packets come to the loop: it vouches for what is taken off the wire, and lets go by what
+//! it need not see.
 
 use super::LiveGateway;
 use super::returns::Witness;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 /// From one vouching to the next.
 const BEAT: Duration = Duration::from_millis(200);
 
-/// Entries of the table that are looked at between two of them: a millisecond or two, so that packets have their turn.
+/// Entries of the table that are looked at between two of them: a millisecond or two, so that
+/// packets have their turn.
 const PORTION: usize = 4096;
 
 /// How long a connection is let be that has just been taken: its first packet may wait to be read.
@@ -27,8 +29,10 @@ const FRESH: Duration = Duration::from_secs(10);
 /// For so long at most a connection that is to go by waits until the devices are empty.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// For so long from the beginning all connections are taken: a host that has lost bytes with a gateway that crashed sends them
-/// again within that time, with which [`Gateway`](bentpipe_gateway::Gateway) finds that out (RFC 6298, 2.5: a timer of two minutes, say).
+/// For so long from the beginning all connections are taken: a host that has lost bytes with a
+/// gateway that crashed sends them again within that time, with which
+/// [`Gateway`](bentpipe_gateway::Gateway) finds that out (RFC 6298, 2.5: a timer of two minutes,
+/// say).
 const ALL: Duration = Duration::from_secs(150);
 
 /// What the loop knows of it.
@@ -43,7 +47,8 @@ pub(super) struct Taking {
     all_until: Instant,
     /// Where in the table it looks for what it need not see.
     at: Option<Ends>,
-    /// What is to be let go by, once none of its packets waits in a device any more, and when the first of it was noted.
+    /// What is to be let go by, once none of its packets waits in a device any more, and when the
+    /// first of it was noted.
     parting: HashSet<Ends>,
     parting_since: Instant,
     /// Nothing is to be taken.
@@ -73,7 +78,8 @@ impl Taking {
         self.next
     }
 
-    /// Vouches, or not if nothing is to be taken; how many packets have gone by that should have been.
+    /// Vouches, or not if nothing is to be taken; how many packets have gone by that should have
+    /// been.
     fn vouch(&mut self, now: Instant, asleep: bool) -> Result<u64, Errno> {
         if self.next == Instant::ZERO {
             self.table.take_all(ALL)?;
@@ -150,8 +156,9 @@ impl LiveGateway {
         }
     }
 
-    /// Tells the gateway who opens a connection, if this is its SYN and NAT on this host has translated its source. Then it is to be
-    /// [dismissed](bentpipe_gateway::Gateway::dismiss) behind that.
+    /// Tells the gateway who opens a connection, if this is its SYN and NAT on this host has
+    /// translated its source. Then it is to be [dismissed](bentpipe_gateway::Gateway::dismiss)
+    /// behind that.
     pub(super) fn introduce(
         &mut self,
         side: Side,
@@ -165,8 +172,8 @@ impl LiveGateway {
         Some((client, server))
     }
 
-    /// A packet from `side` was forwarded. If it belongs to a connection that the gateway need not see, the others are to go by. While
-    /// all are taken, those that begin are.
+    /// A packet from `side` was forwarded. If it belongs to a connection that the gateway need not
+    /// see, the others are to go by. While all are taken, those that begin are.
     pub(super) fn note_forwarded(&mut self, side: Side, packet: &[u8]) {
         let now = self.clock.now();
         let Some(taking) = &mut self.taking else { return };
@@ -182,8 +189,8 @@ impl LiveGateway {
         }
     }
 
-    /// Lets connections go by that need not be seen, if the devices are `empty`: a packet of theirs that waits there would go
-    /// nowhere. Some must in the end.
+    /// Lets connections go by that need not be seen, if the devices are `empty`: a packet of theirs
+    /// that waits there would go nowhere. Some must in the end.
     pub(super) fn let_go(&mut self, empty: bool) {
         let Some(taking) = self.taking.as_mut().filter(|taking| !taking.parting.is_empty()) else {
             return;
@@ -203,7 +210,8 @@ impl LiveGateway {
     }
 }
 
-/// Whether a packet is a SYN without an acknowledgment, as far as its bytes in the usual places say.
+/// Whether a packet is a SYN without an acknowledgment, as far as its bytes in the usual places
+/// say.
 fn asks(packet: &[u8]) -> bool {
     const TCP: u8 = 6;
     let Some((TCP, transport)) = transport_of(packet) else { return false };

@@ -1,6 +1,8 @@
-//! Whether it splits or only observes, as it is told while it runs; on trial it goes back by itself.
+//! Whether it splits or only observes, as it is told while it runs; on trial it goes back by
+//! itself.
 //!
-//! The loop itself ends a trial: nobody else need be there, or have the right to, or be heard in time.
+//! The loop itself ends a trial: nobody else need be there, or have the right to, or be heard in
+//! time.
 
 use super::LiveGateway;
 use crate::control::{Turn, Turned};

@@ -109,8 +109,8 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
             .filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse().ok())
             .collect();
         assert!(times.len() >= 4, "{text}");
-        // No busy machine makes it less; ping's clock is slewed by less than this. That it is not more either is
-        // `way::tests`', in virtual time.
+        // No busy machine makes it less; ping's clock is slewed by less than this. That it is not
+        // more either is `way::tests`', in virtual time.
         let longest = times.into_iter().fold(0.0, f64::max);
         assert!(longest >= 499.0, "{text}");
         assert!(text.contains("ttl=63"), "one host is one hop: {text}");
@@ -121,7 +121,8 @@ fn the_emulated_link_has_its_delay_and_leaves_nothing() {
     network.await_end_of_devices();
 }
 
-/// What is longer than the link's MTU is cut if that is allowed, and its sender is told if it is not; TCP comes through either way.
+/// What is longer than the link's MTU is cut if that is allowed, and its sender is told if it is
+/// not; TCP comes through either way.
 #[test]
 fn a_link_s_mtu_is_kept_and_told() {
     let Some(network) = Network::new("lnkmtu") else { return };

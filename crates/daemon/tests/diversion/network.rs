@@ -102,8 +102,8 @@ impl Network {
         self.run("h1", "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1");
     }
 
-    /// Sends `length` bytes from a host with an address of its own to another one, where they arrive at
-    /// `server`, and the same back.
+    /// Sends `length` bytes from a host with an address of its own to another one, where they
+    /// arrive at `server`, and the same back.
     pub(crate) fn try_transfer(
         &self,
         (host, from): (&str, IpAddr),
@@ -190,15 +190,15 @@ impl Network {
         server.join().unwrap();
     }
 
-    /// Waits until h1's and the middle host's neighbours are known, which takes IPv6 seconds where the
-    /// machine is busy, and may fail at first.
+    /// Waits until h1's and the middle host's neighbours are known, which takes IPv6 seconds where
+    /// the machine is busy, and may fail at first.
     pub(crate) fn meet_neighbours(&self, address: &str) {
         let ping = format!("ping -c1 -W10 {address} >&2 && echo reached || true");
         within("no way", || (self.run("h1", &ping) != "reached\n").then(|| address.to_owned()));
     }
 
-    /// Waits until our devices are gone. That is not when their descriptors are closed here: another
-    /// test's child that was forked before has them, too, until it is executed.
+    /// Waits until our devices are gone. That is not when their descriptors are closed here:
+    /// another test's child that was forked before has them, too, until it is executed.
     pub(crate) fn await_end_of_devices(&self) {
         within("devices", || {
             Some(self.run("m", "ip -br link | grep bp- || true")).filter(|left| !left.is_empty())

@@ -1,5 +1,5 @@
-//! A router as they are, with a stateful firewall, NAT and policy routing: c – h1 – m – h2, and d on a third interface of m,
-//! in network namespaces. What it does it does with us as without us.
+//! A router as they are, with a stateful firewall, NAT and policy routing: c – h1 – m – h2, and d
+//! on a third interface of m, in network namespaces. What it does it does with us as without us.
 
 use crate::network::Network;
 use std::net::SocketAddr;
@@ -70,7 +70,8 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Stateful, masqueraded, with redirects, published ports and a backup link. It knows nothing of our devices.
+/// Stateful, masqueraded, with redirects, published ports and a backup link. It knows nothing of
+/// our devices.
 pub(crate) fn router(network: &Network) {
     network.add_third_interface();
     let firewall = "nft 'table inet fw {

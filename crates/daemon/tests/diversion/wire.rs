@@ -1,5 +1,5 @@
-//! A bump in the wire: connections over the satellite are taken at its device, and routing, NAT, firewalls and marks of the host
-//! see nothing of it.
+//! A bump in the wire: connections over the satellite are taken at its device, and routing, NAT,
+//! firewalls and marks of the host see nothing of it.
 
 use crate::network::Network;
 use crate::router::{failures, router};
@@ -21,7 +21,8 @@ struct Reflector {
 }
 
 impl Reflector {
-    /// At interface g2 of m. One that is `mute` gives no sign of life. None where the kernel does not allow it.
+    /// At interface g2 of m. One that is `mute` gives no sign of life. None where the kernel does
+    /// not allow it.
     fn start(network: &Network, attachment: Attachment, mute: bool) -> Option<Reflector> {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, wait) = mpsc::channel();

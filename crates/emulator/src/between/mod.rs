@@ -1,13 +1,15 @@
-//! An emulated link between two interfaces of this host: what it forwards from one to the other is taken where it is about to
-//! leave, behind routing, NAT and firewall, and leaves there when we have written it.
+//! An emulated link between two interfaces of this host: what it forwards from one to the other is
+//! taken where it is about to leave, behind routing, NAT and firewall, and leaves there when we
+//! have written it.
 //!
 //! ```text
 //!  a ─▶ routing, NAT, firewall ─▶ egress of b: take ─▶ tap0 ─read▶ we ─write▶ tap0 ─▶ give ─▶ b ─▶
 //!  ◀─ a ◀─ give ◀─ tap1 ◀write─ we ◀read─ tap1 ◀─ take :egress of a ◀─ routing, NAT, firewall ◀─ b
 //! ```
 //!
-//! Packets to this host, from it, and to or from other interfaces are left alone, and so are bridges' other frames. Devices of ours
-//! have the frames that the interface has: a packet keeps its own Ethernet header however long it is inside.
+//! Packets to this host, from it, and to or from other interfaces are left alone, and so are
+//! bridges' other frames. Devices of ours have the frames that the interface has: a packet keeps
+//! its own Ethernet header however long it is inside.
 
 mod programs;
 
@@ -38,7 +40,8 @@ const DEVICES: [&str; 2] = ["bp-link0", "bp-link1"];
 const MTU: usize = 65_535;
 /// Packets that wait in a device for us.
 const WAITING: u32 = 5000;
-/// From one look at the interfaces to the next: others delete them, and make them again, or set ours down.
+/// From one look at the interfaces to the next: others delete them, and make them again, or set
+/// ours down.
 const LOOK: Duration = Duration::from_secs(1);
 /// So many looks from one question for VRFs to the next: it takes a process.
 const VRF_LOOKS: u32 = 30;
@@ -69,7 +72,8 @@ pub enum BetweenError {
     Thread(#[from] io::Error),
 }
 
-/// Packets are taken for as long as this lives. When it goes, however it does, they pass as without it.
+/// Packets are taken for as long as this lives. When it goes, however it does, they pass as without
+/// it.
 #[derive(Debug)]
 pub struct Between {
     leftovers: Vec<String>,
@@ -80,8 +84,8 @@ pub struct Between {
 }
 
 impl Between {
-    /// Takes what this host forwards between the two interfaces, with programs `attachment`. What comes in by the first one is read
-    /// from the first device, and is written to the same.
+    /// Takes what this host forwards between the two interfaces, with programs `attachment`. What
+    /// comes in by the first one is read from the first device, and is written to the same.
     ///
     /// # Errors
     /// [`BetweenError`]; nothing is left set up.
@@ -147,7 +151,8 @@ struct Direction {
     to: String,
     device: &'static str,
     attachment: Attachment,
-    /// The numbers by which packets are told that have come in, and that of the interface by which they leave.
+    /// The numbers by which packets are told that have come in, and that of the interface by which
+    /// they leave.
     numbers: Option<Numbers>,
     attached: Vec<Attached>,
     /// The VRF of the one where they come in, and how many looks ago that was asked.
@@ -185,7 +190,8 @@ impl Direction {
         BpfError::attach(&self.to, errno).into()
     }
 
-    /// Without addresses the host says next to nothing there, and `keep` lets nothing of that through.
+    /// Without addresses the host says next to nothing there, and `keep` lets nothing of that
+    /// through.
     fn set_up_device(&self) -> Result<(), CommandError> {
         let (device, mtu) = (self.device, MTU - FRAME_LEN);
         let up = format!(

@@ -1,6 +1,6 @@
-//! The programs that run in the kernel for a link between two interfaces: one takes packets that are about to leave by an
-//! interface into a device of ours, one puts onto the interface what we write there, and one keeps from our device what the host
-//! would say on it.
+//! The programs that run in the kernel for a link between two interfaces: one takes packets that
+//! are about to leave by an interface into a device of ours, one puts onto the interface what we
+//! write there, and one keeps from our device what the host would say on it.
 
 use bentpipe_linux::bpf::assembler::Assembler;
 use bentpipe_linux::bpf::assembler::Helper::{CheckMtu, Redirect};
@@ -10,7 +10,8 @@ use bentpipe_linux::bpf::assembler::Reg::{R0, R1, R2, R3, R4, R5, R6, R10};
 use bentpipe_linux::bpf::assembler::Size::W;
 use nix::libc;
 
-/// What marks packets of ours on their way, as a traffic class index: no number of a class that is in use, nor the gateway's.
+/// What marks packets of ours on their way, as a traffic class index: no number of a class that is
+/// in use, nor the gateway's.
 const SEAL: i32 = 0xb9e6;
 
 // Fields of `struct __sk_buff`.
@@ -26,8 +27,9 @@ const WORD: i16 = -4;
 const PASS: i32 = -1;
 const DROP: i32 = 2;
 
-/// Takes what is about to leave and has come in by an interface of one of these numbers, into the device `to` of ours. If it
-/// `asks` whether that is still there, it lets all pass once it is not (Linux 5.12).
+/// Takes what is about to leave and has come in by an interface of one of these numbers, into the
+/// device `to` of ours. If it `asks` whether that is still there, it lets all pass once it is not
+/// (Linux 5.12).
 pub(super) fn take(from: &[u32], to: u32, asks: bool) -> Assembler {
     let mut asm = Assembler::default();
     asm.mov(R6, R1);

@@ -1,8 +1,10 @@
-//! What a gateway tells its peer of the link between them, in the announcement: a hint for one that is not configured.
+//! What a gateway tells its peer of the link between them, in the announcement: a hint for one that
+//! is not configured.
 //!
-//! Behind the announcement's flags stand the version of what follows, the rate at which the gateway sends and that of what
-//! comes to it, in kbit/s and three bytes each, and the round trip in milliseconds and two bytes. Zero is unknown. Of another
-//! version nothing is read. With the options of a host it is 34 bytes, of the 40 that there are.
+//! Behind the announcement's flags stand the version of what follows, the rate at which the gateway
+//! sends and that of what comes to it, in kbit/s and three bytes each, and the round trip in
+//! milliseconds and two bytes. Zero is unknown. Of another version nothing is read. With the
+//! options of a host it is 34 bytes, of the 40 that there are.
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;

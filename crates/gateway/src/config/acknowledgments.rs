@@ -1,13 +1,14 @@
 //! How often a leg acknowledges: as it was told, or as its link has room.
 //!
-//! Between gateways that know their link an acknowledgment paces nothing and opens no window, so that one for eight
-//! segments costs less than half a percent of goodput, also where packets are lost. Where acknowledgments crowd
-//! the way back it wins (`sim:gateways/return_channel.rs`).
+//! Between gateways that know their link an acknowledgment paces nothing and opens no window, so
+//! that one for eight segments costs less than half a percent of goodput, also where packets are
+//! lost. Where acknowledgments crowd the way back it wins (`sim:gateways/return_channel.rs`).
 //!
-//! Where nothing is known of the way back, one for eight would hold up a peer gateway's slow start. But of a window of hundreds of
-//! segments the sender learns nothing by each second one, and behind a hole each one would be reported. So a peer
-//! gateway gets some 64 acknowledgments in a round trip, one for eight segments at most. In the simulator, 100 MB over
-//! 250 Mbit/s and 3 Mbit/s back, 600 ms, unconfigured gateways, mean of three runs, in seconds:
+//! Where nothing is known of the way back, one for eight would hold up a peer gateway's slow start.
+//! But of a window of hundreds of segments the sender learns nothing by each second one, and behind
+//! a hole each one would be reported. So a peer gateway gets some 64 acknowledgments in a round
+//! trip, one for eight segments at most. In the simulator, 100 MB over 250 Mbit/s and 3 Mbit/s
+//! back, 600 ms, unconfigured gateways, mean of three runs, in seconds:
 //!
 //! | loss | 0 | 0.1 % | 0.5 % | 1 % |
 //! | --- | --- | --- | --- | --- |
@@ -64,9 +65,9 @@ impl Acknowledgments {
 }
 
 impl LegConfig {
-    /// When acknowledgments are sent, to a `peer` gateway or to anybody else: thinned, unless a policy was
-    /// chosen, where what may come from a known link would make them take more than a tenth of our rate; and, to a
-    /// peer gateway, where much comes.
+    /// When acknowledgments are sent, to a `peer` gateway or to anybody else: thinned, unless a
+    /// policy was chosen, where what may come from a known link would make them take more than a
+    /// tenth of our rate; and, to a peer gateway, where much comes.
     pub(crate) fn acknowledgments(&self, peer: bool) -> Acknowledgments {
         let rates = self.known_link(peer).zip(self.return_rate);
         let narrow = rates.is_some_and(|(out, back)| {

@@ -41,11 +41,11 @@ pub enum FirstWindow {
     /// What the sender's configuration says, or what fills the link where that is known.
     #[default]
     Given,
-    /// What of the link is free when a flow has its first data, instead of what fills it. For experiments; both
-    /// factors of the product must be known.
+    /// What of the link is free when a flow has its first data, instead of what fills it. For
+    /// experiments; both factors of the product must be known.
     FromLoad,
-    /// As given, but on a path of which nothing is known ten segments for every 100 ms of its round trip, spread over
-    /// that.
+    /// As given, but on a path of which nothing is known ten segments for every 100 ms of its round
+    /// trip, spread over that.
     ByRoundTrip,
 }
 
@@ -55,8 +55,8 @@ pub struct LegConfig {
     /// The rate of the link behind this leg, if it is known: paces every flow, and sizes the
     /// initial window together with `round_trip`.
     pub rate: Option<Rate>,
-    /// The rate at which that link brings what comes, if it is known and another one: sizes what streams from there may
-    /// hold, and says what acknowledgments are for.
+    /// The rate at which that link brings what comes, if it is known and another one: sizes what
+    /// streams from there may hold, and says what acknowledgments are for.
     pub return_rate: Option<Rate>,
     /// The round-trip time of that link, if it is known.
     pub round_trip: Option<Duration>,
@@ -212,8 +212,8 @@ impl LegConfig {
         Ok(())
     }
 
-    /// Begins anew with a preset's sender and acknowledgments. Who chooses another one than the usual
-    /// chooses its congestion control, too, which then hears of losses.
+    /// Begins anew with a preset's sender and acknowledgments. Who chooses another one than the
+    /// usual chooses its congestion control, too, which then hears of losses.
     pub fn begin_with(&mut self, preset: &ConnectionConfig) {
         (self.sender, self.ack_policy) = (preset.sender, preset.ack_policy);
         let usual = LegConfig::preset(SATELLITE_PRESET).is_ok_and(|leg| leg.sender == self.sender);
@@ -240,19 +240,20 @@ impl LegConfig {
         self.bandwidth_delay_product().map(with_a_quarter)
     }
 
-    /// The rate at which the link brings what comes, if it is known: as what goes, unless another one is said.
+    /// The rate at which the link brings what comes, if it is known: as what goes, unless another
+    /// one is said.
     pub(crate) fn arriving_rate(&self) -> Option<Rate> {
         self.return_rate.or(self.rate)
     }
 
-    /// The window that one flow's sender at the other end needs to fill the link with what comes, in bytes, if that
-    /// is known.
+    /// The window that one flow's sender at the other end needs to fill the link with what comes,
+    /// in bytes, if that is known.
     pub(crate) fn arriving_window(&self) -> Option<Bytes> {
         Some(with_a_quarter(self.arriving_rate()?.bytes_in(self.round_trip?)))
     }
 
-    /// Whether all flows together watch the link: losses may be its own, and what paces it holds back what it
-    /// cannot take.
+    /// Whether all flows together watch the link: losses may be its own, and what paces it holds
+    /// back what it cannot take.
     pub(crate) fn is_watched(&self) -> bool {
         let paced = match self.rate {
             None => self.pacing != Some(Pacing::Off),

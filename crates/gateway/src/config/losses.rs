@@ -14,11 +14,12 @@
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Losses {
-    /// The link's own, where its rate is known and a gateway at its other end has announced itself in
-    /// the connection's handshake: nobody else is known to be on the way. All flows together are watched
-    /// instead, and believe their losses again if the link does not carry what it should. Elsewhere
-    /// each flow of the satellite side tells by itself: a loss is congestion where a queue stands, or where
-    /// more is lost than links lose ([`CongestionAlgorithm::TolerantCubic`]).
+    /// The link's own, where its rate is known and a gateway at its other end has announced itself
+    /// in the connection's handshake: nobody else is known to be on the way. All flows together are
+    /// watched instead, and believe their losses again if the link does not carry what it should.
+    /// Elsewhere each flow of the satellite side tells by itself: a loss is congestion where a
+    /// queue stands, or where more is lost than links lose
+    /// ([`CongestionAlgorithm::TolerantCubic`]).
     ///
     /// [`CongestionAlgorithm::TolerantCubic`]: bentpipe_core::tcp::congestion::CongestionAlgorithm::TolerantCubic
     #[default]

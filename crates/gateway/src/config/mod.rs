@@ -62,8 +62,8 @@ pub enum Handshake {
     /// When the client has acknowledged it: the server has no connection that the client has not.
     #[default]
     EndToEnd,
-    /// At once: the papers' order (bharadwaj-2001, 3.2). A server that speaks first is heard a round
-    /// trip earlier, but a SYN with a forged address costs it a connection.
+    /// At once: the papers' order (bharadwaj-2001, 3.2). A server that speaks first is heard a
+    /// round trip earlier, but a SYN with a forged address costs it a connection.
     DownstreamFirst,
 }
 
@@ -106,11 +106,11 @@ const TCP_HEADER_LEN: usize = 20;
 pub struct Config {
     /// The most memory that all streams together hold, sent and unsent.
     pub memory: Bytes,
-    /// What a stream may hold at most; None: what its link needs where that is known, or else 4 MiB. Below
-    /// that it sizes itself by its flow's bandwidth-delay product.
+    /// What a stream may hold at most; None: what its link needs where that is known, or else 4
+    /// MiB. Below that it sizes itself by its flow's bandwidth-delay product.
     pub max_stream: Option<Bytes>,
-    /// What a flow may hold of each stream whatever the other flows hold, rounded up to whole chunks. It
-    /// is taken from `memory` as long as the flow may receive anything.
+    /// What a flow may hold of each stream whatever the other flows hold, rounded up to whole
+    /// chunks. It is taken from `memory` as long as the flow may receive anything.
     pub guaranteed: Bytes,
     /// The most flows, half-open ones included.
     pub max_flows: usize,
@@ -120,11 +120,11 @@ pub struct Config {
     pub max_flows_per_client: usize,
     /// Which connections are split.
     pub policy: Policy,
-    /// They are forwarded until so many bytes are acknowledged, of both directions together, and split from then on;
-    /// None: they are split from their SYN on.
+    /// They are forwarded until so many bytes are acknowledged, of both directions together, and
+    /// split from then on; None: they are split from their SYN on.
     pub adopt_after: Option<Bytes>,
-    /// Connections that are forwarded in mid-life, as they were silent or the gateway is stopped, are remembered, and
-    /// split again.
+    /// Connections that are forwarded in mid-life, as they were silent or the gateway is stopped,
+    /// are remembered, and split again.
     pub soft_state: bool,
     /// Legs towards the satellite.
     pub satellite: LegConfig,
@@ -142,8 +142,8 @@ pub struct Config {
     pub fin: FinMode,
     /// How long a FIN's acknowledgment waits for the far side's.
     pub fin_hold: Duration,
-    /// How long acknowledged bytes may take to be delivered after a RST, and how long a host may take none of
-    /// them while a flow is handed back.
+    /// How long acknowledged bytes may take to be delivered after a RST, and how long a host may
+    /// take none of them while a flow is handed back.
     pub reset_drain: Duration,
     /// How long a SYN waits for its SYN-ACK, and a SYN-ACK for its ACK.
     pub open_timeout: Duration,
@@ -194,7 +194,8 @@ impl Default for Config {
             memory: Bytes::new(512 << 20),
             max_stream: None,
             guaranteed: Bytes::new(12 << 10),
-            // Idle ones take 1 KB each, those that are over and not counted among these less than 300 bytes.
+            // Idle ones take 1 KB each, those that are over and not counted among these less than
+            // 300 bytes.
             max_flows: 200_000,
             // Thirteen thousand new connections a second over a link of 600 ms, in 2 MB.
             max_half_open: 8192,

@@ -1,9 +1,10 @@
 //! How much a stream may hold at most: what its link needs, where that is known.
 //!
-//! A flow that is alone has a filling window in flight, a bandwidth-delay product and a quarter, and as much
-//! waits behind it. That is enough without losses. A loss holds up what follows it for a round trip, and
-//! for another one if its retransmission is lost as well. In the simulator, 100 MB over 100 Mbit/s and
-//! 600 ms, mean of five runs, in seconds (Henderson, 4.3.1, counts two to three products):
+//! A flow that is alone has a filling window in flight, a bandwidth-delay product and a quarter,
+//! and as much waits behind it. That is enough without losses. A loss holds up what follows it for
+//! a round trip, and for another one if its retransmission is lost as well. In the simulator, 100
+//! MB over 100 Mbit/s and 600 ms, mean of five runs, in seconds (Henderson, 4.3.1, counts two to
+//! three products):
 //!
 //! | bandwidth-delay products | 2 | 2.5 | 3 | 4 | 5 | 8 |
 //! | --- | --- | --- | --- | --- | --- | --- |
@@ -12,10 +13,11 @@
 //! | 1 % | 12.24 | 11.54 | 11.02 | 10.84 | 10.84 | 10.84 |
 //! | 5 % | 18.07 | 15.50 | 14.43 | 13.69 | 13.61 | 13.59 |
 //!
-//! So it is five of them, four filling windows, of the link that brings the stream or of the one that takes it away,
-//! whichever needs more: the two directions of a satellite link are hardly ever alike. Where no link is known a stream
-//! may hold what it turns out to need. How much of that it may hold at any moment, its flow decides
-//! (`mechanisms::buffer_tuner`) and the pool (`table::pool`).
+//! So it is five of them, four filling windows, of the link that brings the stream or of the one
+//! that takes it away, whichever needs more: the two directions of a satellite link are hardly ever
+//! alike. Where no link is known a stream may hold what it turns out to need. How much of that it
+//! may hold at any moment, its flow decides (`mechanisms::buffer_tuner`) and the pool
+//! (`table::pool`).
 
 use super::{Config, LegConfig, with_a_quarter};
 use bentpipe_core::time::Duration;
@@ -31,8 +33,8 @@ const WINDOWS: u64 = 4;
 /// The largest window that TCP has (RFC 7323, 2.3), in bytes.
 const LARGEST: Bytes = Bytes::new(1 << 30);
 
-/// A handshake that took longer than any link's round trip and the hosts' own does not tell what the link
-/// needs.
+/// A handshake that took longer than any link's round trip and the hosts' own does not tell what
+/// the link needs.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 
 /// What a stream may hold, in bytes.
@@ -52,7 +54,8 @@ impl StreamLimit {
 }
 
 impl Config {
-    /// What a stream may hold: these windows fill the link that brings it, and the one that takes it away.
+    /// What a stream may hold: these windows fill the link that brings it, and the one that takes
+    /// it away.
     pub(crate) fn stream_limit(&self, filling_windows: [Option<Bytes>; 2]) -> StreamLimit {
         if let Some(max) = self.max_stream {
             return StreamLimit::known(max);
@@ -86,14 +89,14 @@ impl Config {
 }
 
 impl LegConfig {
-    /// Whether this leg takes losses for its link's own, with a `peer` gateway at its other end: the
-    /// rate of that link.
+    /// Whether this leg takes losses for its link's own, with a `peer` gateway at its other end:
+    /// the rate of that link.
     pub(crate) fn known_link(&self, peer: bool) -> Option<Rate> {
         self.rate.filter(|_| peer && self.is_watched())
     }
 
-    /// The window that fills the link as it is configured; or, where the rate alone is and nobody else is
-    /// known to be on the way, by the round trip of the handshake.
+    /// The window that fills the link as it is configured; or, where the rate alone is and nobody
+    /// else is known to be on the way, by the round trip of the handshake.
     pub(crate) fn known_filling_window(&self, peer: bool, rtt: Option<Duration>) -> Option<Bytes> {
         self.filling_window().or_else(|| measured(self.known_link(peer)?, rtt))
     }

@@ -3,10 +3,12 @@
 use super::LegConfig;
 use crate::announce::ToldLink;
 
-/// Which properties of a leg's link were told by the gateway at its other end, and not by the operator of this one.
+/// Which properties of a leg's link were told by the gateway at its other end, and not by the
+/// operator of this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Told {
-    /// [`LegConfig::rate`]: a hint, above which the link is used as far as it turns out to carry more.
+    /// [`LegConfig::rate`]: a hint, above which the link is used as far as it turns out to carry
+    /// more.
     pub rate: bool,
     /// [`LegConfig::return_rate`].
     pub return_rate: bool,
@@ -15,7 +17,8 @@ pub struct Told {
 }
 
 impl LegConfig {
-    /// What the operator has said of the link: no more than that is told to the gateway at its other end.
+    /// What the operator has said of the link: no more than that is told to the gateway at its
+    /// other end.
     pub(crate) fn told_link(&self) -> ToldLink {
         let LegConfig { rate, return_rate, round_trip, told, .. } = *self;
         ToldLink {
@@ -25,7 +28,8 @@ impl LegConfig {
         }
     }
 
-    /// The leg as it is where the other end says `link` of it, as seen from here. What the operator has said stays.
+    /// The leg as it is where the other end says `link` of it, as seen from here. What the operator
+    /// has said stays.
     pub(crate) fn with_told(&self, link: ToldLink) -> LegConfig {
         let ToldLink { rate, return_rate, round_trip } = self.told_link();
         LegConfig {

@@ -1,16 +1,19 @@
-//! Connections that are forwarded until they prove long, and then split in mid-life (bharadwaj-2001, section 5).
+//! Connections that are forwarded until they prove long, and then split in mid-life
+//! (bharadwaj-2001, section 5).
 //!
-//! Nothing is promised to anybody before a connection is split. So a candidate may be forgotten at any moment, and
-//! is whenever something is not as expected: it goes on as it was.
+//! Nothing is promised to anybody before a connection is split. So a candidate may be forgotten at
+//! any moment, and is whenever something is not as expected: it goes on as it was.
 //!
-//! 1. Its SYN and SYN-ACK pass unchanged, and what they agree on is noted ([`PassedSyn`](crate::handshake::PassedSyn)).
+//! 1. Its SYN and SYN-ACK pass unchanged, and what they agree on is noted
+//!    ([`PassedSyn`](crate::handshake::PassedSyn)).
 //! 2. What its hosts acknowledge is counted.
-//! 3. Once that is enough, what passes is copied. What had passed before is the hosts' own business.
-//! 4. When all that had passed before is acknowledged, and what was copied has no hole, we have whatever a host
-//!    may still ask for. The connection is split.
+//! 3. Once that is enough, what passes is copied. What had passed before is the hosts' own
+//!    business.
+//! 4. When all that had passed before is acknowledged, and what was copied has no hole, we have
+//!    whatever a host may still ask for. The connection is split.
 //!
-//! Of one whose handshake has not passed here, a [record](crate::handshake::SessionRecord) says what step 1 would have noted, and
-//! its hosts [show](recalled) where they are.
+//! Of one whose handshake has not passed here, a [record](crate::handshake::SessionRecord) says
+//! what step 1 would have noted, and its hosts [show](recalled) where they are.
 
 mod candidate;
 mod copied;
@@ -41,7 +44,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How often it is looked through for what is over.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// In a full table a handshake has its place for so long, and a connection while it is heard so often.
+/// In a full table a handshake has its place for so long, and a connection while it is heard so
+/// often.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
 /// The table.
@@ -112,7 +116,8 @@ impl<B: Buffer> Candidates<B> {
         }
     }
 
-    /// Reads another segment that is forwarded. Copies may take `free` bytes more. None if it is of no candidate.
+    /// Reads another segment that is forwarded. Copies may take `free` bytes more. None if it is of
+    /// no candidate.
     pub(crate) fn read(
         &mut self,
         now: Instant,
@@ -141,8 +146,8 @@ impl<B: Buffer> Candidates<B> {
         Some(reading)
     }
 
-    /// A connection that was recorded is forwarded, and split once so much `after` is acknowledged of what passes from
-    /// now on. It was heard last at `heard`.
+    /// A connection that was recorded is forwarded, and split once so much `after` is acknowledged
+    /// of what passes from now on. It was heard last at `heard`.
     pub(crate) fn recall(
         &mut self,
         heard: Instant,
@@ -157,7 +162,8 @@ impl<B: Buffer> Candidates<B> {
         }
     }
 
-    /// A SYN is forwarded, or answered by us. If it begins another connection, the one before is none any more.
+    /// A SYN is forwarded, or answered by us. If it begins another connection, the one before is
+    /// none any more.
     pub(crate) fn begin(&mut self, syn: &Segment<'_>) {
         let key = FlowKey::of(syn.ip, syn.tcp);
         if self.connections.get(&key).is_some_and(|known| known.is_over_by(syn)) {
@@ -165,7 +171,8 @@ impl<B: Buffer> Candidates<B> {
         }
     }
 
-    /// No connection is split any more: those whose handshakes are complete are kept to be recorded.
+    /// No connection is split any more: those whose handshakes are complete are kept to be
+    /// recorded.
     pub(crate) fn retire(&mut self) {
         let opening = self.connections.iter().filter(|(_, it)| !it.is_open());
         let gone: Vec<FlowKey> = opening.map(|(key, _)| *key).collect();

@@ -1,10 +1,10 @@
 //! Connections that are forwarded and cannot go on, as bytes that were acknowledged to their sender
 //! went with a gateway that crashed: both hosts are reset, who would else wait until they time out.
 //!
-//! Whether that is so shows in what passes ([`Gap`] has the rule), once a gateway stands there again, or
-//! in any other that forwards the connection. What is known of connections is kept in a table with a limit. A
-//! connection that makes progress has no place in it for longer than a round trip, as the first
-//! acknowledgment of what was noted takes it out.
+//! Whether that is so shows in what passes ([`Gap`] has the rule), once a gateway stands there
+//! again, or in any other that forwards the connection. What is known of connections is kept in a
+//! table with a limit. A connection that makes progress has no place in it for longer than a round
+//! trip, as the first acknowledgment of what was noted takes it out.
 
 mod gap;
 mod probe;
@@ -95,8 +95,8 @@ impl Gaps {
         self.connections.remove(key);
     }
 
-    /// Whether another connection finds a place, which others may have to leave. An empty segment finds one in half
-    /// of the table, from where only such give way to it.
+    /// Whether another connection finds a place, which others may have to leave. An empty segment
+    /// finds one in half of the table, from where only such give way to it.
     fn has_room(&mut self, now: Instant, empty: bool) -> bool {
         let max = if empty { MAX / 2 } else { MAX };
         if self.connections.len() >= max && self.look_at <= now {

@@ -1,4 +1,5 @@
-//! Forwarded connections, which have no flow: those that are split once they prove long, and those whose bytes are lost.
+//! Forwarded connections, which have no flow: those that are split once they prove long, and those
+//! whose bytes are lost.
 //!
 //! Nothing here knows the table: it says what segments show, and the table acts.
 

@@ -1,5 +1,5 @@
-//! From the SYN to the client's acknowledgment of the SYN-ACK: relayed with the same sequence numbers, with
-//! options added and taken off on the way. What the legs are made from comes of it.
+//! From the SYN to the client's acknowledgment of the SYN-ACK: relayed with the same sequence
+//! numbers, with options added and taken off on the way. What the legs are made from comes of it.
 
 mod negotiated;
 mod obstacle;

@@ -15,11 +15,13 @@ pub(crate) struct LegHandshake {
     pub(crate) window: Bytes,
     /// The other host's TSval, if it uses timestamps towards us: ours follows it.
     pub(crate) relayed: Option<u32>,
-    /// One past what the host has acknowledged: the SYN, or more where a leg begins anew or in mid-life.
+    /// One past what the host has acknowledged: the SYN, or more where a leg begins anew or in
+    /// mid-life.
     pub(crate) acked: Offset,
     /// One past what has come from the host: the SYN, or more where the leg begins in mid-life.
     pub(crate) received: Offset,
-    /// One past the last offset that was promised to the host, by us or by the one for which we stand.
+    /// One past the last offset that was promised to the host, by us or by the one for which we
+    /// stand.
     pub(crate) promised: Offset,
     /// How long the handshake took, if nothing was sent twice.
     pub(crate) rtt: Option<Duration>,

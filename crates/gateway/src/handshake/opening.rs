@@ -60,10 +60,10 @@ pub(crate) enum Step {
 
 impl Opening {
     /// Takes the first SYN-ACK and says what to send on to the client; None if it is not of this
-    /// handshake, or answers another SYN than ours: one with options that we have not offered, which
-    /// came to the server when there was no room for it here, and to which it keeps. What the peer
-    /// gateway has added is accepted if it `may_bind` the hosts to us. Sets `peer_known` if another
-    /// gateway has answered.
+    /// handshake, or answers another SYN than ours: one with options that we have not offered,
+    /// which came to the server when there was no room for it here, and to which it keeps. What the
+    /// peer gateway has added is accepted if it `may_bind` the hosts to us. Sets `peer_known` if
+    /// another gateway has answered.
     pub(crate) fn new(
         now: Instant,
         config: &Config,
@@ -111,8 +111,8 @@ impl Opening {
         Some((opening, (ip, out)))
     }
 
-    /// The window that is worth a promise behind the SYN-ACK, where the leg over the satellite is like `satellite`: none but
-    /// to a peer gateway, as nobody else would send that much at once.
+    /// The window that is worth a promise behind the SYN-ACK, where the leg over the satellite is
+    /// like `satellite`: none but to a peer gateway, as nobody else would send that much at once.
     pub(crate) fn wants_promise(&self, config: &Config, satellite: &LegConfig) -> Option<Bytes> {
         let is_scaled = self.syn.shift().and(self.synack_out.options.window_scale).is_some();
         self.syn.peer_added().filter(|_| is_scaled)?;
@@ -182,8 +182,9 @@ impl Opening {
             (Leg::Client, true, _) if self.syn.is_repeated_by(tcp) => {
                 Step::RelaySyn(self.relay_syn(now, config, ip, tcp))
             }
-            // The hosts would be left with what was added. If it is no forgery, the server's challenge (RFC
-            // 5961, 4.2) is answered by the client with a RST, and the next SYN is a new connection.
+            // The hosts would be left with what was added. If it is no forgery, the server's
+            // challenge (RFC 5961, 4.2) is answered by the client with a RST, and the next SYN is a
+            // new connection.
             (_, true, _) if self.is_bound() => Step::Forward,
             // Simultaneous open: the hosts do it between themselves.
             (Leg::Server, true, false) => Step::Forget(Obstacle::Simultaneous),
@@ -213,8 +214,8 @@ impl Opening {
         }
     }
 
-    /// The SYN once more: what to send on. With all that was accepted, as it does pass; a lesser one
-    /// would make a peer gateway take that back, while the client may already have its answer.
+    /// The SYN once more: what to send on. With all that was accepted, as it does pass; a lesser
+    /// one would make a peer gateway take that back, while the client may already have its answer.
     fn relay_syn(
         &mut self,
         now: Instant,
@@ -232,8 +233,8 @@ impl Opening {
         }
     }
 
-    /// The SYN-ACK once more: what to send on; None if it is another one. If a peer gateway does not
-    /// accept any more what we have added, because a SYN without that has come, we do without.
+    /// The SYN-ACK once more: what to send on; None if it is another one. If a peer gateway does
+    /// not accept any more what we have added, because a SYN without that has come, we do without.
     fn relay_synack(&mut self, now: Instant, synack: &TcpHeader) -> Option<Relay> {
         if synack.ack != self.syn.isn() + 1 || synack.seq != self.synack_in.seq {
             return None;
@@ -253,8 +254,8 @@ impl Opening {
     /// Which options the legs will have that a host did not offer.
     fn added_in_all(&self) -> Added {
         let (came, sent) = (&self.synack_in.options, &self.synack_out.options);
-        // What we have added to the SYN counts if it was accepted. The announcement in the SYN-ACK says
-        // that a gateway took it off again.
+        // What we have added to the SYN counts if it was accepted. The announcement in the SYN-ACK
+        // says that a gateway took it off again.
         let mut without = came.clone();
         self.syn.added().take_off(&mut without);
         let ours = Announcement::beyond(&without, came);
@@ -276,23 +277,23 @@ impl Opening {
             && (0..=self.furthest()).contains(&tcp.seq.distance_from(next))
     }
 
-    /// Whether `tcp`, from the client, would acknowledge the SYN-ACK but lies beyond all that this can
-    /// have promised: a peer gateway sends such data, without hearing of us. The server would take
-    /// nothing of it, and answer without the options that we have added.
+    /// Whether `tcp`, from the client, would acknowledge the SYN-ACK but lies beyond all that this
+    /// can have promised: a peer gateway sends such data, without hearing of us. The server would
+    /// take nothing of it, and answer without the options that we have added.
     fn is_beyond_window(&self, tcp: &TcpHeader) -> bool {
         let beyond = tcp.seq.distance_from(self.syn.isn() + 1) > self.furthest();
         beyond && tcp.has(Flags::ACK) && !tcp.has(Flags::SYN) && tcp.ack == self.synack_in.seq + 1
     }
 
-    /// Whether `tcp`, from the server, acknowledges what the client has sent behind its SYN: on another path (fault seed
-    /// 60188547).
+    /// Whether `tcp`, from the server, acknowledges what the client has sent behind its SYN: on
+    /// another path (fault seed 60188547).
     fn has_gone_past(&self, tcp: &TcpHeader) -> bool {
         (1..=self.furthest()).contains(&tcp.ack.distance_from(self.syn.isn() + 1))
     }
 
-    /// The server's `tcp` is forwarded: what the client hears of us from then on is not to be older, as it would drop that
-    /// (RFC 7323, 5.3; fault seed 70086552). A forger must know both sequence numbers. What is ahead of its turn changes
-    /// no host's clock.
+    /// The server's `tcp` is forwarded: what the client hears of us from then on is not to be
+    /// older, as it would drop that (RFC 7323, 5.3; fault seed 70086552). A forger must know both
+    /// sequence numbers. What is ahead of its turn changes no host's clock.
     fn follow_clock(&mut self, tcp: &TcpHeader) {
         let acked = tcp.ack.distance_from(self.syn.isn() + 1);
         let in_order = tcp.seq == self.synack_in.seq + 1 && (0..=self.furthest()).contains(&acked);
@@ -310,18 +311,19 @@ impl Opening {
         i32::try_from(window.count()).unwrap_or(i32::MAX)
     }
 
-    /// Whether `tcp` is data, or the end of it, that the server sends before the client has acknowledged
-    /// the SYN-ACK: a gateway on the way has done so.
+    /// Whether `tcp` is data, or the end of it, that the server sends before the client has
+    /// acknowledged the SYN-ACK: a gateway on the way has done so.
     fn is_early_data(&self, tcp: &TcpHeader, len: usize) -> bool {
         (len > 0 || tcp.has(Flags::FIN))
             && tcp.ack == self.syn.isn() + 1
             && tcp.seq.distance_from(self.synack_in.seq + 1) >= 0
     }
 
-    /// The client's `ack` has come. Where it has no timestamps, a peer gateway goes without all that we have
-    /// accepted for it: it has taken another SYN-ACK for the answer to its SYN, one that was forwarded when
-    /// there was no room here, or it has left. A leg with scaled windows would promise other edges than are
-    /// heard. Gives the SYN-ACK anew then, for whoever keeps account of windows on the way.
+    /// The client's `ack` has come. Where it has no timestamps, a peer gateway goes without all
+    /// that we have accepted for it: it has taken another SYN-ACK for the answer to its SYN, one
+    /// that was forwarded when there was no room here, or it has left. A leg with scaled windows
+    /// would promise other edges than are heard. Gives the SYN-ACK anew then, for whoever keeps
+    /// account of windows on the way.
     fn on_completion(&mut self, ack: &TcpHeader) -> Option<Relay> {
         let accepted = Announcement::beyond(&self.synack_in.options, &self.synack_out.options);
         if !accepted.timestamps || ack.options.timestamps.is_some() {

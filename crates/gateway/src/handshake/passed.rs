@@ -1,7 +1,8 @@
-//! A SYN or SYN-ACK that was forwarded as its host sent it: what it offers or accepts, in few bytes.
+//! A SYN or SYN-ACK that was forwarded as its host sent it: what it offers or accepts, in few
+//! bytes.
 //!
-//! Any copy of a SYN may be the one that is answered. What the copies offer is put together, as the SYN-ACK says
-//! what of it was accepted. Copies that contradict each other tell nothing.
+//! Any copy of a SYN may be the one that is answered. What the copies offer is put together, as the
+//! SYN-ACK says what of it was accepted. Copies that contradict each other tell nothing.
 
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader, TcpOptions, Timestamps};
 
@@ -31,7 +32,8 @@ impl PassedSyn {
         })
     }
 
-    /// As a record or a flow has it, which do not know the window that it promised: that counts no longer.
+    /// As a record or a flow has it, which do not know the window that it promised: that counts no
+    /// longer.
     pub(crate) fn known(
         isn: SeqNum,
         mss: Option<u16>,
@@ -66,7 +68,8 @@ impl PassedSyn {
         self.stamped
     }
 
-    /// What this and another copy of a SYN offer. None if they contradict each other, or are of two connections.
+    /// What this and another copy of a SYN offer. None if they contradict each other, or are of two
+    /// connections.
     pub(crate) fn or(self, copy: PassedSyn) -> Option<PassedSyn> {
         let one_shift = self.shift.is_none() || copy.shift.is_none() || self.shift == copy.shift;
         (self.isn == copy.isn && one_shift).then_some(PassedSyn {

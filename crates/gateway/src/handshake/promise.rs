@@ -1,8 +1,10 @@
-//! A window for a client's first data that is wider than a SYN-ACK can say: its field is not scaled (RFC 7323, 2.2), and a
-//! known link may take more than 64 KiB in the round trip until another one comes.
+//! A window for a client's first data that is wider than a SYN-ACK can say: its field is not scaled
+//! (RFC 7323, 2.2), and a known link may take more than 64 KiB in the round trip until another one
+//! comes.
 //!
-//! It is said in an acknowledgment right behind the SYN-ACK, to a peer gateway: a plain segment of TCP, which a host
-//! understands as well (in SYN-SENT it drops it). If it is lost, it is as if nothing had been promised.
+//! It is said in an acknowledgment right behind the SYN-ACK, to a peer gateway: a plain segment of
+//! TCP, which a host understands as well (in SYN-SENT it drops it). If it is lost, it is as if
+//! nothing had been promised.
 
 use crate::Side;
 use crate::config::{Config, LegConfig};
@@ -33,7 +35,8 @@ impl Promise {
         (wanted > Bytes::from(u16::MAX)).then_some(wanted)
     }
 
-    /// Of a `window`, as far as the field of what follows `synack` can say it. The streams may hold `first`.
+    /// Of a `window`, as far as the field of what follows `synack` can say it. The streams may hold
+    /// `first`.
     pub(super) fn new(synack: &TcpHeader, first: Bytes, window: Bytes) -> Promise {
         let window = Bytes::new(u64::from(field(synack, window)) << shift(synack));
         Promise { first, window }
@@ -51,8 +54,8 @@ impl Promise {
         }
     }
 
-    /// The window that `tcp`, with `len` bytes, promises right behind the `synack` that has come to the SYN with
-    /// number `isn`, if that is what it does.
+    /// The window that `tcp`, with `len` bytes, promises right behind the `synack` that has come to
+    /// the SYN with number `isn`, if that is what it does.
     pub(super) fn heard(
         isn: SeqNum,
         synack: &TcpHeader,

@@ -1,5 +1,5 @@
-//! What a connection's hosts have agreed on in a handshake that a later gateway has not seen, as text: a line for
-//! each connection, so that an operator can read it.
+//! What a connection's hosts have agreed on in a handshake that a later gateway has not seen, as
+//! text: a line for each connection, so that an operator can read it.
 //!
 //! ```text
 //! bentpipe-records 1 86400
@@ -7,10 +7,10 @@
 //! end 1
 //! ```
 //!
-//! The head has the version and when it was written, the last line how many there are. Then, for each connection,
-//! client and server, the client's side, the traffic class of what the client sends, and for each host its initial
-//! sequence number, MSS, window shift (`-`: no such option), `s`ACK and `t`imestamps, and one past the last offset
-//! that it had sent.
+//! The head has the version and when it was written, the last line how many there are. Then, for
+//! each connection, client and server, the client's side, the traffic class of what the client
+//! sends, and for each host its initial sequence number, MSS, window shift (`-`: no such option),
+//! `s`ACK and `t`imestamps, and one past the last offset that it had sent.
 //!
 //! What is read may be anything: it is believed whole or not at all.
 
@@ -170,7 +170,8 @@ fn host(text: &str) -> Result<(PassedSyn, Offset), ()> {
     Ok((PassedSyn::known(isn, or_none(mss)?, shift, options), Offset::new(next)))
 }
 
-/// The text of these records, written at this time, in seconds of a clock that the reader has as well.
+/// The text of these records, written at this time, in seconds of a clock that the reader has as
+/// well.
 pub fn write_records(at: u64, records: impl IntoIterator<Item = SessionRecord>) -> String {
     let mut text = format!("{HEAD} {at}\n");
     let mut count = 0_u64;

@@ -1,10 +1,10 @@
 //! A server that is answered before its client has answered it (`handshake = "downstream-first"`,
 //! bharadwaj-2001, 3.2).
 //!
-//! Whoever acknowledges the SYN-ACK takes over the server's duties: the SYN-ACK is repeated until the
-//! client acknowledges it, and what the server says meanwhile is kept. It is sent before that only
-//! to a gateway that has said it takes it, never to a host: the SYN's source may be forged, and
-//! would be sent what it has not asked for.
+//! Whoever acknowledges the SYN-ACK takes over the server's duties: the SYN-ACK is repeated until
+//! the client acknowledges it, and what the server says meanwhile is kept. It is sent before that
+//! only to a gateway that has said it takes it, never to a host: the SYN's source may be forged,
+//! and would be sent what it has not asked for.
 
 use super::negotiated::LegHandshake;
 use super::syn::Relay;
@@ -17,8 +17,8 @@ use bentpipe_core::wire::{Flags, TcpHeader};
 const FIRST_REPETITION: Duration = Duration::from_secs(1);
 /// The longest time between two repetitions, so that several fall within the handshake's time.
 const MAX_INTERVAL: Duration = Duration::from_secs(8);
-/// How long the client may be silent at least: the server counts on the connection, and its client may have it (RFC
-/// 9293, 3.8.3, MUST-23: a SYN is retransmitted for three minutes or more).
+/// How long the client may be silent at least: the server counts on the connection, and its client
+/// may have it (RFC 9293, 3.8.3, MUST-23: a SYN is retransmitted for three minutes or more).
 const MIN_PATIENCE: Duration = Duration::from_secs(180);
 
 /// A SYN-ACK in the server's name that its client has not acknowledged.
@@ -41,8 +41,8 @@ pub(crate) struct SpoofedSynAck {
 }
 
 impl SpoofedSynAck {
-    /// `syn` has been answered with `synack`. A gateway had `added` something to it. Handshakes have
-    /// `open_timeout`, this one [`MIN_PATIENCE`] or more.
+    /// `syn` has been answered with `synack`. A gateway had `added` something to it. Handshakes
+    /// have `open_timeout`, this one [`MIN_PATIENCE`] or more.
     pub(super) fn new(
         now: Instant,
         syn: TcpHeader,
@@ -64,8 +64,8 @@ impl SpoofedSynAck {
         }
     }
 
-    /// Another copy of the SYN has come. It is answered as it asks; which of the two the gateway on the
-    /// way goes by, its acknowledgment tells.
+    /// Another copy of the SYN has come. It is answered as it asks; which of the two the gateway on
+    /// the way goes by, its acknowledgment tells.
     fn note_syn(&mut self, tcp: &TcpHeader) {
         if tcp.has(Flags::ACK) || tcp.seq != self.syn.seq {
             return;
@@ -89,9 +89,9 @@ impl SpoofedSynAck {
         tcp.ack.distance_from(self.synack.1.seq + 1)
     }
 
-    /// What was added and is not used if `tcp` completes the handshake; None if it does not. Timestamps
-    /// show it, being in every segment or in none; without them the latest SYN counts. It may acknowledge some of
-    /// the `early` bytes that were sent before.
+    /// What was added and is not used if `tcp` completes the handshake; None if it does not.
+    /// Timestamps show it, being in every segment or in none; without them the latest SYN counts.
+    /// It may acknowledge some of the `early` bytes that were sent before.
     fn given_up_by(&self, tcp: &TcpHeader, early: u64) -> Option<Announcement> {
         let accepted = &self.synack.1.options;
         let begins = tcp.seq.distance_from(self.syn.seq + 1);
@@ -119,8 +119,8 @@ impl SpoofedSynAck {
         self.takes_early_data
     }
 
-    /// What a segment of the client's is answered with: before the SYN-ACK is acknowledged, only one that does so
-    /// is taken (RFC 9293, 3.10.7.4).
+    /// What a segment of the client's is answered with: before the SYN-ACK is acknowledged, only
+    /// one that does so is taken (RFC 9293, 3.10.7.4).
     pub(crate) fn answer(&mut self, now: Instant, tcp: &TcpHeader) -> Answer {
         if tcp.has(Flags::RST) {
             return Answer::Take;
@@ -139,9 +139,10 @@ impl SpoofedSynAck {
         }
     }
 
-    /// A segment of the client has come. Where it shows that a gateway on the way has given
-    /// up what it had added to the SYN, the leg begins anew without that, as its host never offered
-    /// it. So far nothing has been taken on it; of the `early` bytes that were sent on it, its host may have some.
+    /// A segment of the client has come. Where it shows that a gateway on the way has given up what
+    /// it had added to the SYN, the leg begins anew without that, as its host never offered it. So
+    /// far nothing has been taken on it; of the `early` bytes that were sent on it, its host may
+    /// have some.
     pub(crate) fn on_segment(&mut self, tcp: &TcpHeader, early: u64) -> Restart {
         if tcp.has(Flags::SYN) {
             self.note_syn(tcp);
@@ -163,7 +164,8 @@ impl SpoofedSynAck {
             received: Offset::FIRST,
             window: Bytes::from(self.syn.window),
             relayed: None,
-            // A FIN that it has as well is sent once more; or two such acknowledgments let the flow leave.
+            // A FIN that it has as well is sent once more; or two such acknowledgments let the flow
+            // leave.
             acked: Offset::FIRST + Bytes::from(self.acked_by(tcp).unsigned_abs()),
             rtt: None,
             ip,
@@ -210,7 +212,8 @@ pub(crate) enum Answer {
 pub(crate) struct Restart {
     /// The SYN-ACK with what is accepted.
     pub(crate) repeated: Option<Relay>,
-    /// What its leg begins anew with; the caller knows the other host's clock and whether a peer is there.
+    /// What its leg begins anew with; the caller knows the other host's clock and whether a peer is
+    /// there.
     pub(crate) leg: Option<LegHandshake>,
     /// The server uses what the client has not accepted.
     pub(crate) binds: bool,

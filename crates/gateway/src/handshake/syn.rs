@@ -19,8 +19,8 @@ use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timest
 /// A segment of the handshake on its way to the other side.
 pub(crate) type Relay = (IpHeader, TcpHeader);
 
-/// The window shift that we offer where the host offers none, as Linux does: 64 MiB, what a stream of a
-/// link of 100 Mbit/s and 600 ms may hold, and more than what 400 Mbit/s have in flight.
+/// The window shift that we offer where the host offers none, as Linux does: 64 MiB, what a stream
+/// of a link of 100 Mbit/s and 600 ms may hold, and more than what 400 Mbit/s have in flight.
 pub(super) const OUR_WINDOW_SHIFT: u8 = 10;
 
 /// The client's SYNs up to this one carry what we add; later ones go out bare, in case that
@@ -123,9 +123,9 @@ impl Syn {
         key.is_low(end) == self.client_is_low
     }
 
-    /// Whether the host of `leg` goes on behind its handshake, though no SYN-ACK has come through us: the client acknowledges
-    /// one, or the server what came behind the SYN. A server that was there before challenges by the number before (RFC 5961,
-    /// 4.2).
+    /// Whether the host of `leg` goes on behind its handshake, though no SYN-ACK has come through
+    /// us: the client acknowledges one, or the server what came behind the SYN. A server that was
+    /// there before challenges by the number before (RFC 5961, 4.2).
     pub(crate) fn is_gone_past_by(&self, leg: Leg, tcp: &TcpHeader) -> bool {
         let behind =
             |number: SeqNum| number.0.wrapping_sub((self.isn + 1).0) <= u32::from(u16::MAX);

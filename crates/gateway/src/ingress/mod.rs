@@ -1,8 +1,8 @@
-//! Packets as they come in: what is a TCP segment, an ICMP error or neither is decided here, for packets
-//! as bytes from a device and for those of the simulator alike.
+//! Packets as they come in: what is a TCP segment, an ICMP error or neither is decided here, for
+//! packets as bytes from a device and for those of the simulator alike.
 //!
-//! Fragments are made whole before. What the gateway does not take is forwarded as it came, but for what it
-//! has rewritten.
+//! Fragments are made whole before. What the gateway does not take is forwarded as it came, but for
+//! what it has rewritten.
 
 mod reassembly;
 #[cfg(test)]
@@ -67,7 +67,8 @@ impl Checksums {
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// Takes a packet that came in from `from`. If it is to be forwarded, it is so as it is afterwards.
+    /// Takes a packet that came in from `from`. If it is to be forwarded, it is so as it is
+    /// afterwards.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -193,8 +194,8 @@ impl Ingress {
     }
 }
 
-/// Rewrites the acknowledgment in the segment of a packet, of which so much besides its IP header precedes it. (If the TCP
-/// header is cut in pieces it goes on as it is.)
+/// Rewrites the acknowledgment in the segment of a packet, of which so much besides its IP header
+/// precedes it. (If the TCP header is cut in pieces it goes on as it is.)
 fn rewrite_ack(packet: &mut [u8], more: usize, ack_rewrite: &AckRewrite, checksum: wire::Checksum) {
     let start = more + if packet[0] >> 4 == 6 { 40 } else { 20 };
     if let Some(segment) = packet.get_mut(start..) {

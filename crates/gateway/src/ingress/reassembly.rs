@@ -17,11 +17,11 @@ use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6Header,
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// How long fragments wait for the others, which a router has sent at the same time. (Linux lets them wait for
-/// 30 s: at 26 Mbit/s all identifications have been used by then.)
+/// How long fragments wait for the others, which a router has sent at the same time. (Linux lets
+/// them wait for 30 s: at 26 Mbit/s all identifications have been used by then.)
 const PATIENCE: Duration = Duration::from_secs(2);
-/// So many packets in fragments later a sender may have used half of all identifications, and the next ones might be
-/// put together with what still waits.
+/// So many packets in fragments later a sender may have used half of all identifications, and the
+/// next ones might be put together with what still waits.
 const HALF_WRAP: u64 = 1 << 15;
 /// Bytes of fragments that wait at most, as many as Linux lets wait.
 const ROOM: usize = 4 << 20;
@@ -81,7 +81,8 @@ impl Piece {
 }
 
 impl Reassembly {
-    /// Takes an IP packet. What is given up goes on, unless `is_split` says otherwise of its connection.
+    /// Takes an IP packet. What is given up goes on, unless `is_split` says otherwise of its
+    /// connection.
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -138,8 +139,8 @@ impl Reassembly {
         self.waiting.get(key).is_some_and(|partial| partial.number + HALF_WRAP <= self.begun)
     }
 
-    /// What is to go on of a packet that does not become whole. Of a split connection that is nothing: with what
-    /// may come later its host would have bytes that we have not.
+    /// What is to go on of a packet that does not become whole. Of a split connection that is
+    /// nothing: with what may come later its host would have bytes that we have not.
     fn give_up(&mut self, key: &Key, is_split: impl Fn(&FlowKey) -> bool) -> Packets {
         let flow = self.waiting.get(key).and_then(|partial| partial.flow(key));
         let fragments = self.remove(key);

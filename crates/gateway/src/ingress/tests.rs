@@ -64,7 +64,8 @@ impl Dress {
     }
 }
 
-/// With an extension header of `kind` behind the IPv6 header; `rest` are its bytes from the third on.
+/// With an extension header of `kind` behind the IPv6 header; `rest` are its bytes from the third
+/// on.
 fn insert(packet: &[u8], kind: u8, rest: &[u8; 6]) -> Vec<u8> {
     let (header, behind) = packet.split_at(40);
     let mut out = header.to_vec();

@@ -1,5 +1,5 @@
-//! A flow that begins in mid-life: its hosts have spoken to each other, and go on with us; and one that is released in
-//! mid-life, so that it may begin once more.
+//! A flow that begins in mid-life: its hosts have spoken to each other, and go on with us; and one
+//! that is released in mid-life, so that it may begin once more.
 
 use super::SplicedFlow;
 use super::closing::CloseState;
@@ -14,8 +14,9 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 
 impl<B: Buffer> SplicedFlow<B> {
-    /// `streams` hold what has come from each host and is not acknowledged by the other one: all of that was
-    /// forwarded. The leg of its sender acknowledges it now, and the other one sees that it arrives.
+    /// `streams` hold what has come from each host and is not acknowledged by the other one: all of
+    /// that was forwarded. The leg of its sender acknowledges it now, and the other one sees that
+    /// it arrives.
     pub(crate) fn adopt(
         now: Instant,
         config: &Config,
@@ -36,8 +37,8 @@ impl<B: Buffer> SplicedFlow<B> {
         flow
     }
 
-    /// What the hosts have agreed on, for when they go on without us. None if a host has closed its direction, is
-    /// heard on another path, or has agreed on something with us alone.
+    /// What the hosts have agreed on, for when they go on without us. None if a host has closed its
+    /// direction, is heard on another path, or has agreed on something with us alone.
     pub(crate) fn record(
         &self,
         sides: PerLeg<Side>,

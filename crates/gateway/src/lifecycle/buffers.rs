@@ -1,4 +1,5 @@
-//! How much the streams hold: what the tuners, the queue management and the pool allow becomes windows.
+//! How much the streams hold: what the tuners, the queue management and the pool allow becomes
+//! windows.
 
 use super::SplicedFlow;
 use crate::leg::Leg;
@@ -55,9 +56,10 @@ impl<B: Buffer> SplicedFlow<B> {
         wanted.min(allowance.max.max(share))
     }
 
-    /// What stream `leg` may hold beyond its capacity: what was sent to a host that is not heard, which
-    /// may have arrived, if more comes from a peer gateway. That one holds what the host lacks before its
-    /// acknowledgments mean something to the other host, if it hears them on another path.
+    /// What stream `leg` may hold beyond its capacity: what was sent to a host that is not heard,
+    /// which may have arrived, if more comes from a peer gateway. That one holds what the host
+    /// lacks before its acknowledgments mean something to the other host, if it hears them on
+    /// another path.
     fn sent_unheard(&self, leg: Leg) -> Bytes {
         let sender = &self.splice.tcb(leg.other()).sender;
         if !self.splice.leg(leg).peer || !is_unheard(sender) {
@@ -77,7 +79,8 @@ impl<B: Buffer> SplicedFlow<B> {
         }
     }
 
-    /// How many bytes at the beginning of a segment's payload are discarded: none, or one wire segment.
+    /// How many bytes at the beginning of a segment's payload are discarded: none, or one wire
+    /// segment.
     pub(super) fn discards(
         &mut self,
         leg: Leg,

@@ -28,7 +28,8 @@ pub(crate) enum CloseState {
     Releasing(Releasing),
     /// It has been released, but for the resets that are still to be sent.
     Released,
-    /// A RST has been sent to the hosts that are `told`; whoever does not take it is told again until forgotten.
+    /// A RST has been sent to the hosts that are `told`; whoever does not take it is told again
+    /// until forgotten.
     Reset { at: Instant, told: PerLeg<bool> },
 }
 
@@ -219,9 +220,9 @@ impl<B: Buffer> SplicedFlow<B> {
         self.end_drain(now);
     }
 
-    /// The host of `leg` has spoken, and acknowledged `acked` bytes. One that reads slowly is given more
-    /// time; one that has room and takes nothing is not: two gateways whose hosts have both reset
-    /// would refuse each other's bytes for ever.
+    /// The host of `leg` has spoken, and acknowledged `acked` bytes. One that reads slowly is given
+    /// more time; one that has room and takes nothing is not: two gateways whose hosts have both
+    /// reset would refuse each other's bytes for ever.
     pub(super) fn extend_drain(&mut self, now: Instant, leg: Leg, acked: Bytes, drain: Duration) {
         let sender = &self.splice.tcb(leg).sender;
         let reads = acked > Bytes::ZERO || sender.window_edge() <= sender.snd_una();

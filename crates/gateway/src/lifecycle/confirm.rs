@@ -1,4 +1,5 @@
-//! Runs the decisions of [`SpoofedSynAck`](crate::handshake::SpoofedSynAck) until the client acknowledges.
+//! Runs the decisions of [`SpoofedSynAck`](crate::handshake::SpoofedSynAck) until the client
+//! acknowledges.
 
 use super::SplicedFlow;
 use crate::Side;
@@ -44,8 +45,8 @@ impl<B: Buffer> SplicedFlow<B> {
         }
     }
 
-    /// A segment of the client has come on `side`: where it accepts less than the SYN-ACK says, its leg begins
-    /// again on those terms.
+    /// A segment of the client has come on `side`: where it accepts less than the SYN-ACK says, its
+    /// leg begins again on those terms.
     pub(crate) fn drop_added_options(
         &mut self,
         now: Instant,

@@ -1,8 +1,8 @@
-//! A spliced flow that has nothing to do, in few bytes: a gateway keeps thousands of them, as browsers
-//! and mail programs leave their connections open.
+//! A spliced flow that has nothing to do, in few bytes: a gateway keeps thousands of them, as
+//! browsers and mail programs leave their connections open.
 //!
-//! All that the flow knows is kept, so that it goes on as if it had never hibernated. Left out is what
-//! follows from the configuration, from the flow's name, or from its having nothing to do: its
+//! All that the flow knows is kept, so that it goes on as if it had never hibernated. Left out is
+//! what follows from the configuration, from the flow's name, or from its having nothing to do: its
 //! streams are empty, and nothing is about to be sent.
 
 use super::SplicedFlow;

@@ -1,23 +1,25 @@
-//! A spliced flow from its handshake to its end. What its state is, is decided here and nowhere else: the
-//! splice passes bytes on, mechanisms say what should be done, and the table says when.
+//! A spliced flow from its handshake to its end. What its state is, is decided here and nowhere
+//! else: the splice passes bytes on, mechanisms say what should be done, and the table says when.
 //!
 //! # Blind attacks (RFC 5961)
-//! - **RST (3.2).** Of a spliced flow, only one at exactly the expected number resets; another within the
-//!   window is challenged, all others are dropped ([`Tcb::on_segment`]). Of a handshake, the server's must
-//!   acknowledge the SYN and the client's must begin at it
+//! - **RST (3.2).** Of a spliced flow, only one at exactly the expected number resets; another
+//!   within the window is challenged, all others are dropped ([`Tcb::on_segment`]). Of a handshake,
+//!   the server's must acknowledge the SYN and the client's must begin at it
 //!   ([`Syn::is_refused_by`](crate::handshake::Syn::is_refused_by)).
-//! - **SYN (4.2).** Of an open flow, every one is challenged ([`Tcb::on_segment`]). Before the handshake is
-//!   complete another one takes the first one's place, as a client may begin anew: if it was forged, the
-//!   true connection is forwarded from then on. Where options were added it is forwarded and changes nothing: a
-//!   server that has answered the first one challenges it. After the flow's end it is a new connection, and so it
-//!   is, once the host has confirmed it, while the flow only delivers what precedes that host's RST (`port_reuse`), or
-//!   once its handshake has passed, while the flow is released (`replaced`).
-//! - **Data (5.2).** The acknowledgment must lie between what was sent and the largest window below what was
-//!   acknowledged last ([`Tcb::on_segment`]), in data as in all else.
-//! - **Throttling (7).** Two challenges a second for each flow and leg. RFC 5961's limit for the whole host would
-//!   be a channel that tells attackers about other flows (CVE-2016-5696).
-//! - What shows that a host hears the other one on another path needs a number within the window as well
-//!   ([`Bypass`](bentpipe_core::tcp::tcb::Bypass)). An ICMP error must quote what is outstanding (`table::icmp`).
+//! - **SYN (4.2).** Of an open flow, every one is challenged ([`Tcb::on_segment`]). Before the
+//!   handshake is complete another one takes the first one's place, as a client may begin anew: if
+//!   it was forged, the true connection is forwarded from then on. Where options were added it is
+//!   forwarded and changes nothing: a server that has answered the first one challenges it. After
+//!   the flow's end it is a new connection, and so it is, once the host has confirmed it, while the
+//!   flow only delivers what precedes that host's RST (`port_reuse`), or once its handshake has
+//!   passed, while the flow is released (`replaced`).
+//! - **Data (5.2).** The acknowledgment must lie between what was sent and the largest window below
+//!   what was acknowledged last ([`Tcb::on_segment`]), in data as in all else.
+//! - **Throttling (7).** Two challenges a second for each flow and leg. RFC 5961's limit for the
+//!   whole host would be a channel that tells attackers about other flows (CVE-2016-5696).
+//! - What shows that a host hears the other one on another path needs a number within the window as
+//!   well ([`Bypass`](bentpipe_core::tcp::tcb::Bypass)). An ICMP error must quote what is
+//!   outstanding (`table::icmp`).
 //!
 //! [`Tcb::on_segment`]: bentpipe_core::tcp::tcb::Tcb::on_segment
 

@@ -1,22 +1,26 @@
 //! A SYN from the ports of a flow that has not ended.
 //!
-//! A host that has reset may use its port again at once, while the flow still delivers what it had sent before.
-//! Its SYN ends that: the RST goes on to the far host, what was not delivered is counted as lost, and the SYN opens
-//! another connection. Without gateways the far host would have been reset before.
+//! A host that has reset may use its port again at once, while the flow still delivers what it had
+//! sent before. Its SYN ends that: the RST goes on to the far host, what was not delivered is
+//! counted as lost, and the SYN opens another connection. Without gateways the far host would have
+//! been reset before.
 //!
-//! Nothing in a SYN shows that it comes from that host, and a RST may have been guessed. So the host is asked, by a
-//! segment that a host answers in every state (RFC 9293, 3.10.7; RFC 5961, 4.2):
+//! Nothing in a SYN shows that it comes from that host, and a RST may have been guessed. So the
+//! host is asked, by a segment that a host answers in every state (RFC 9293, 3.10.7; RFC 5961,
+//! 4.2):
 //!
-//! - one that has no such connection any more, or is in SYN-SENT, resets where the segment says: the SYN is
-//!   believed at once;
-//! - one whose connection is as it was acknowledges: the RST was forged, and the SYN changes nothing;
-//! - where nothing is heard (a NAT or a firewall may drop either segment), the SYN is believed when it comes
-//!   again a second later.
+//! - one that has no such connection any more, or is in SYN-SENT, resets where the segment says:
+//!   the SYN is believed at once;
+//! - one whose connection is as it was acknowledges: the RST was forged, and the SYN changes
+//!   nothing;
+//! - where nothing is heard (a NAT or a firewall may drop either segment), the SYN is believed when
+//!   it comes again a second later.
 //!
-//! An open flow asks by its challenge. The RST that answers it begins the drain, and confirms the SYN as well.
+//! An open flow asks by its challenge. The RST that answers it begins the drain, and confirms the
+//! SYN as well.
 //!
-//! A host that had ended in order before it reset, and has the acknowledgment of its FIN, was told that all will
-//! arrive. For its bytes the SYN waits, unless the far host has stopped reading.
+//! A host that had ended in order before it reset, and has the acknowledgment of its FIN, was told
+//! that all will arrive. For its bytes the SYN waits, unless the far host has stopped reading.
 
 use super::SplicedFlow;
 use super::closing::CloseState;
@@ -28,12 +32,12 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader, TcpOptions, Timestamps};
 
-/// After that time without an answer a SYN that comes again is believed: less than the first timeout of a SYN (RFC
-/// 6298, 2.1).
+/// After that time without an answer a SYN that comes again is believed: less than the first
+/// timeout of a SYN (RFC 6298, 2.1).
 const SILENCE: Duration = Duration::from_millis(900);
 
-/// For so long a RST answers the question, and no other is asked; and so long ago a host that still reads has taken
-/// something.
+/// For so long a RST answers the question, and no other is asked; and so long ago a host that still
+/// reads has taken something.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A host has sent a SYN from the ports of a flow, and is asked whether it has.
@@ -104,8 +108,8 @@ impl<B: Buffer> SplicedFlow<B> {
             CloseState::Open | CloseState::Draining { .. } | CloseState::Releasing(_) => {
                 OnSyn::Segment
             }
-            // The port is used again (RFC 9293, 3.6.1). A SYN-ACK answers a SYN that has gone past, and a RST would end what
-            // that has opened (fault seed 94514114).
+            // The port is used again (RFC 9293, 3.6.1). A SYN-ACK answers a SYN that has gone past,
+            // and a RST would end what that has opened (fault seed 94514114).
             CloseState::Closed { .. } | CloseState::Reset { .. } | CloseState::Released => {
                 OnSyn::NewConnection
             }
@@ -151,8 +155,8 @@ impl<B: Buffer> SplicedFlow<B> {
         true
     }
 
-    /// Ends the drain of what the host of `from` had sent, unless that is still `taken_at` times, and its host was
-    /// told that all will arrive.
+    /// Ends the drain of what the host of `from` had sent, unless that is still `taken_at` times,
+    /// and its host was told that all will arrive.
     fn gives_way(&mut self, now: Instant, from: Leg, taken_at: Option<Instant>) -> bool {
         let told = self.splice.tcb(from).receiver.fin_acknowledged();
         if told && taken_at.is_some_and(|at| now < at + PATIENCE) {
@@ -163,7 +167,8 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 }
 
-/// What the peer of `tcb` answers in every state: a segment from right below what it expects, as a keep-alive.
+/// What the peer of `tcb` answers in every state: a segment from right below what it expects, as a
+/// keep-alive.
 fn question(now: Instant, tcb: &Tcb) -> TcpHeader {
     let below = tcb.sender.snd_una().saturating_back(Bytes::ONE);
     let state = tcb.handshake().timestamps;

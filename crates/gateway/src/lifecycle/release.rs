@@ -6,10 +6,11 @@
 //! hosts go on between themselves: addresses, ports and sequence numbers are theirs
 //! (bharadwaj-1999, 3.1).
 //!
-//! After a change of route, one host's acknowledgments may not come back through us (bharadwaj-2001,
-//! 3.3 and 5). The bytes owed to that host are then sent blindly, several times. That all has
-//! arrived shows in the other host's sequence numbers, once they pass all that we ever promised. If
-//! nothing shows it, that host is sent resets where it would take them only if bytes are missing.
+//! After a change of route, one host's acknowledgments may not come back through us
+//! (bharadwaj-2001, 3.3 and 5). The bytes owed to that host are then sent blindly, several times.
+//! That all has arrived shows in the other host's sequence numbers, once they pass all that we ever
+//! promised. If nothing shows it, that host is sent resets where it would take them only if bytes
+//! are missing.
 
 use super::SplicedFlow;
 use super::arrival::Received;
@@ -61,8 +62,8 @@ const MAX_RESETS: usize = 64;
 
 impl<B: Buffer> SplicedFlow<B> {
     /// Takes nothing more from now on. `unheard` is the leg whose host's segments do not come
-    /// through us any more, if that is why. A flow that is being released already goes on with that, with the
-    /// time that it had; one that is ending goes on ending.
+    /// through us any more, if that is why. A flow that is being released already goes on with
+    /// that, with the time that it had; one that is ending goes on ending.
     pub(crate) fn release(&mut self, now: Instant, why: Release, unheard: Option<Leg>) -> Released {
         match self.closing.state() {
             CloseState::Open if self.added == Added::ToHost => return Released::Bound,
@@ -135,7 +136,8 @@ impl<B: Buffer> SplicedFlow<B> {
         std::mem::take(&mut self.control)
     }
 
-    /// A segment for a flow that is being released, which is forwarded besides if it says something to its receiver.
+    /// A segment for a flow that is being released, which is forwarded besides if it says something
+    /// to its receiver.
     pub(super) fn on_segment_released(
         &mut self,
         now: Instant,
@@ -149,8 +151,9 @@ impl<B: Buffer> SplicedFlow<B> {
         let (tcp, len) = (segment.tcp, segment.payload.len());
         if tcp.has(Flags::RST) {
             let tcb = self.splice.tcb_mut(leg);
-            // Where its peer has acknowledged more than we ever held, its host goes by that, and by what we have said of it
-            // ourselves. Fault seed 30013819: it resets, and calls again from the same port.
+            // Where its peer has acknowledged more than we ever held, its host goes by that, and by
+            // what we have said of it ourselves. Fault seed 30013819: it resets, and calls again
+            // from the same port.
             let receiver = &tcb.receiver;
             let told = [receiver.ack_offset(), receiver.last_ack_sent()];
             let beyond = told.into_iter().any(|told| {
@@ -178,8 +181,8 @@ impl<B: Buffer> SplicedFlow<B> {
         let isn = self.splice.tcb(leg).handshake().rcv_isn;
         let repeated = tcp.has(Flags::SYN) && tcp.has(Flags::ACK) && tcp.seq == isn;
         if repeated && releasing.unheard != Some(leg) {
-            // The peer gateway has not heard that its SYN-ACK has come. The client may have ended since, and would reset what
-            // we still bring for it (fault seed 90515275).
+            // The peer gateway has not heard that its SYN-ACK has come. The client may have ended
+            // since, and would reset what we still bring for it (fault seed 90515275).
             self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);
             return Received::default();
         }
@@ -193,11 +196,12 @@ impl<B: Buffer> SplicedFlow<B> {
         let (here, told) =
             (self.splice.tcb(leg), self.splice.tcb(leg.other()).receiver.ack_offset());
         if !self.is_within(leg, tcp, reach) {
-            // Forged, most likely: its receiver will see. One that has closed would answer what is old with a
-            // RST, so that is not forwarded.
+            // Forged, most likely: its receiver will see. One that has closed would answer what is
+            // old with a RST, so that is not forwarded.
             return Received { forward: self.is_news(leg, tcp, len), ..Received::default() };
         }
-        // A host sends nothing below what it knows to have arrived: what does lie there is stale, or forged.
+        // A host sends nothing below what it knows to have arrived: what does lie there is stale,
+        // or forged.
         let edge = here.sender.window_edge();
         let stale = self.is_stale(leg, tcp, len);
         let acked = match stale {
@@ -212,8 +216,9 @@ impl<B: Buffer> SplicedFlow<B> {
         let delivered = self.splice.free(leg, acked);
         let end = tcp.seq + len as u64;
         if end.distance_from(releasing.furthest[leg]) > 0 && !stale {
-            // It sends what it has not sent before, so the path works again, as where it acknowledges (fault seed
-            // 107627986). What is repeated, by it or another gateway, says nothing.
+            // It sends what it has not sent before, so the path works again, as where it
+            // acknowledges (fault seed 107627986). What is repeated, by it or another gateway, says
+            // nothing.
             releasing.furthest[leg] = end;
             self.splice.tcb_mut(leg).sender.end_back_off(now);
         }
@@ -222,12 +227,15 @@ impl<B: Buffer> SplicedFlow<B> {
             self.renew_blind_send(now, leg);
             releasing.taken_at = now;
         } else if acked > Bytes::ZERO && releasing.unheard.is_none() {
-            // It is slow, but goes on: the far host may be a slow reader, or a satellite away by now.
+            // It is slow, but goes on: the far host may be a slow reader, or a satellite away by
+            // now.
             releasing.taken_at = now;
         }
-        // A host that is heard says itself what it has. Somebody else may have acknowledged more than we
-        // ever took: another gateway that leaves as well, and now forwards what lies beyond.
-        // Where the other host has been heard after all, its window may be what lets this one go on (fault seed 90393624).
+        // A host that is heard says itself what it has. Somebody else may have acknowledged more
+        // than we ever took: another gateway that leaves as well, and now forwards what lies
+        // beyond.
+        // Where the other host has been heard after all, its window may be what lets this one go on
+        // (fault seed 90393624).
         let edge = self.splice.tcb(leg.other()).sender.window_edge();
         releasing.confirmed[leg] |= releasing.unheard == Some(leg.other())
             && self.splice.tcb(leg).is_beyond_rcv_adv(tcp, edge);
@@ -239,8 +247,9 @@ impl<B: Buffer> SplicedFlow<B> {
         if let Some(ts) = tcp.options.timestamps {
             other.relay_timestamp(ts.value);
         }
-        // A receiver that has had a segment ignores what it acknowledges (fault seed 140645466). Its timestamp is relayed all
-        // the same: another gateway may have acknowledged it in the receiver's name (fault seed 156326968).
+        // A receiver that has had a segment ignores what it acknowledges (fault seed 140645466).
+        // Its timestamp is relayed all the same: another gateway may have acknowledged it in the
+        // receiver's name (fault seed 156326968).
         if counts {
             other.follow_acknowledgment(tcp.ack, reach);
         }
@@ -249,9 +258,10 @@ impl<B: Buffer> SplicedFlow<B> {
             // Our acknowledgment of it was lost.
             self.splice.tcb_mut(leg).receiver.ack_now(Cause::Duplicate);
         } else if !forward && self.acknowledges_what_passed(leg, tcp) {
-            // So was this one, and what is to acknowledge has been forwarded once more. It comes from where its
-            // host is: the other one may have come there with what was forwarded, and takes nothing from where we
-            // are (fault seed 93119985). Or that is more than a window beyond what we still hold: we say it from there.
+            // So was this one, and what is to acknowledge has been forwarded once more. It comes
+            // from where its host is: the other one may have come there with what was forwarded,
+            // and takes nothing from where we are (fault seed 93119985). Or that is more than a
+            // window beyond what we still hold: we say it from there.
             forward = self.is_in_window(leg, tcp);
             if !forward {
                 self.splice.tcb_mut(leg.other()).receiver.ack_now(Cause::Duplicate);
@@ -268,9 +278,9 @@ impl<B: Buffer> SplicedFlow<B> {
         Received { forward: true, ..Received::default() }
     }
 
-    /// The host of `leg` is heard all the same, though it was not to be: what was on its way when the route changed, or
-    /// that has changed back, or never had. It is sent what it misses as often as before, at the pace at which its window
-    /// lets it take that (fault seed 40623429).
+    /// The host of `leg` is heard all the same, though it was not to be: what was on its way when
+    /// the route changed, or that has changed back, or never had. It is sent what it misses as
+    /// often as before, at the pace at which its window lets it take that (fault seed 40623429).
     fn renew_blind_send(&mut self, now: Instant, leg: Leg) {
         let sender = &self.splice.tcb(leg).sender;
         if sender.is_done() {
@@ -282,8 +292,8 @@ impl<B: Buffer> SplicedFlow<B> {
         }
     }
 
-    /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends more
-    /// than a window beyond what the other one misses.
+    /// How far from what we hold the hosts can have come by themselves, in bytes: neither sends
+    /// more than a window beyond what the other one misses.
     fn reach(&self) -> Bytes {
         let window = |leg: &LegTcp| {
             let rcv_wnd = leg.tcb.receiver.rcv_adv().saturating_sub(leg.tcb.receiver.rcv_nxt());
@@ -292,11 +302,13 @@ impl<B: Buffer> SplicedFlow<B> {
         self.splice.legs().iter().map(window).sum::<Bytes>().max(Bytes::new(1 << 16))
     }
 
-    /// Whether a segment from the host of `leg` lies, and acknowledges, within `reach` of what we know.
+    /// Whether a segment from the host of `leg` lies, and acknowledges, within `reach` of what we
+    /// know.
     ///
     /// Its receiver takes an acknowledgment by the windows that it has been offered itself, and its
-    /// timestamp with it (RFC 5961, section 5; RFC 7323, 4.3). This host's own window says nothing of
-    /// that: another gateway may have acknowledged more than that in its name (fault seed 156370737).
+    /// timestamp with it (RFC 5961, section 5; RFC 7323, 4.3). This host's own window says nothing
+    /// of that: another gateway may have acknowledged more than that in its name (fault seed
+    /// 156370737).
     fn is_within(&self, leg: Leg, tcp: &TcpHeader, reach: Bytes) -> bool {
         let (here, there) = (self.splice.tcb(leg), &self.splice.tcb(leg.other()).receiver);
         let oldest = here.sender.snd_una().min(there.last_ack_sent()).saturating_back(reach);
@@ -335,9 +347,10 @@ impl<B: Buffer> SplicedFlow<B> {
             || tcp.ack.distance_from(told) > 0
     }
 
-    /// Whether a segment of the host of `leg` acknowledges all that we have told the other host, and opens the
-    /// window that we had left to that host. Nobody else tells it: it would probe a window that is open, and ever
-    /// less often (RFC 9293, 3.8.6.1). One that has ended its direction waits for no window, and may be gone.
+    /// Whether a segment of the host of `leg` acknowledges all that we have told the other host,
+    /// and opens the window that we had left to that host. Nobody else tells it: it would probe a
+    /// window that is open, and ever less often (RFC 9293, 3.8.6.1). One that has ended its
+    /// direction waits for no window, and may be gone.
     fn opens_window(&self, leg: Leg, tcp: &TcpHeader, len: usize) -> bool {
         let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
         let receiver = &there.receiver;
@@ -350,12 +363,14 @@ impl<B: Buffer> SplicedFlow<B> {
             && !receiver.fin_received()
     }
 
-    /// Whether a segment of the host of `leg` acknowledges something that we have forwarded and never held.
+    /// Whether a segment of the host of `leg` acknowledges something that we have forwarded and
+    /// never held.
     fn acknowledges_what_passed(&self, leg: Leg, tcp: &TcpHeader) -> bool {
         tcp.has(Flags::ACK) && tcp.ack.distance_from(self.held(leg.other())) > 0
     }
 
-    /// Whether a segment of the host of `leg` begins within the window that the other host has opened.
+    /// Whether a segment of the host of `leg` begins within the window that the other host has
+    /// opened.
     fn is_in_window(&self, leg: Leg, tcp: &TcpHeader) -> bool {
         let there = self.splice.tcb(leg.other());
         let edge = there.sender.window_edge();
@@ -363,19 +378,21 @@ impl<B: Buffer> SplicedFlow<B> {
         start.is_some_and(|start| start <= edge)
     }
 
-    /// One past the last byte, of those that the host of `leg` has sent, up to which we have had them all.
+    /// One past the last byte, of those that the host of `leg` has sent, up to which we have had
+    /// them all.
     fn held(&self, leg: Leg) -> SeqNum {
         let tcb = self.splice.tcb(leg);
         tcb.handshake().rcv_isn + tcb.receiver.expected()
     }
 
-    /// What a segment of the host of `leg` must acknowledge when it is forwarded, if not what it says.
+    /// What a segment of the host of `leg` must acknowledge when it is forwarded, if not what it
+    /// says.
     ///
-    /// We have acknowledged to the other host all that we hold of it, and have yet to deliver it: for
-    /// that host this host's own acknowledgments may be older than a window, and where both hosts wait
-    /// for each other's they would go on dropping each other's data. Saying once more what we have said
-    /// promises nothing new. A blind attacker gains nothing by it: what he acknowledges must be as
-    /// likely as the other host demands (RFC 5961, section 5).
+    /// We have acknowledged to the other host all that we hold of it, and have yet to deliver it:
+    /// for that host this host's own acknowledgments may be older than a window, and where both
+    /// hosts wait for each other's they would go on dropping each other's data. Saying once more
+    /// what we have said promises nothing new. A blind attacker gains nothing by it: what he
+    /// acknowledges must be as likely as the other host demands (RFC 5961, section 5).
     fn ack_rewrite(&self, leg: Leg, tcp: &TcpHeader) -> Option<AckRewrite> {
         let (here, there) = (self.splice.tcb(leg), self.splice.tcb(leg.other()));
         let plausible = tcp.has(Flags::ACK) && here.is_plausible_ack(tcp.ack);

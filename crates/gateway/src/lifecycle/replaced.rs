@@ -1,16 +1,18 @@
-//! A flow that is being released, and whose hosts have another connection meanwhile, between the same ports.
+//! A flow that is being released, and whose hosts have another connection meanwhile, between the
+//! same ports.
 //!
-//! What comes is forwarded, a handshake as well. Nobody waits any more for what the flow still holds: it would be sent to
-//! a host that has forgotten it, for minutes, and what is said of the other connection would be told by this one's numbers.
-//! So the flow is over once a host has shown that it has the other one: it acknowledges the SYN-ACK that answered its
-//! SYN, both of which have passed. An attacker that forges a SYN does not see the SYN-ACK. A host that resets the old one once
-//! its SYN has passed has shown it as well (fault seed 70293152).
+//! What comes is forwarded, a handshake as well. Nobody waits any more for what the flow still
+//! holds: it would be sent to a host that has forgotten it, for minutes, and what is said of the
+//! other connection would be told by this one's numbers. So the flow is over once a host has shown
+//! that it has the other one: it acknowledges the SYN-ACK that answered its SYN, both of which have
+//! passed. An attacker that forges a SYN does not see the SYN-ACK. A host that resets the old one
+//! once its SYN has passed has shown it as well (fault seed 70293152).
 
 use crate::leg::Leg;
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader};
 
-/// How far behind its SYN a host may be heard first, and how much it may acknowledge, in bytes: what no SYN-ACK's window
-/// exceeds.
+/// How far behind its SYN a host may be heard first, and how much it may acknowledge, in bytes:
+/// what no SYN-ACK's window exceeds.
 const NEAR: u32 = u16::MAX as u32;
 
 /// A handshake that passes.
@@ -24,14 +26,16 @@ pub(super) struct OtherHandshake {
 }
 
 impl OtherHandshake {
-    /// Whether the host of `leg`, which has reset, has asked for it; where the other one is still owed bytes or the end of the
-    /// old connection, whether it has answered as well: then it does not have that any more.
+    /// Whether the host of `leg`, which has reset, has asked for it; where the other one is still
+    /// owed bytes or the end of the old connection, whether it has answered as well: then it does
+    /// not have that any more.
     pub(super) fn is_of(&self, leg: Leg, owes: bool) -> bool {
         self.leg == leg && (self.answer.is_some() || !owes)
     }
 
-    /// Takes a segment from the host of `leg` that passes, whose connection has begun with `isn`: of `known`, what has passed of
-    /// another one's handshake, or of a new one. Whether that is complete.
+    /// Takes a segment from the host of `leg` that passes, whose connection has begun with `isn`:
+    /// of `known`, what has passed of another one's handshake, or of a new one. Whether that is
+    /// complete.
     pub(super) fn note(
         known: &mut Option<Box<OtherHandshake>>,
         leg: Leg,

@@ -1,5 +1,5 @@
-//! Hosts that are not heard: asked whether they are still there, sent blindly what is owed to them, believed to
-//! be heard on another path. What the mechanisms decide is done.
+//! Hosts that are not heard: asked whether they are still there, sent blindly what is owed to them,
+//! believed to be heard on another path. What the mechanisms decide is done.
 
 use super::SplicedFlow;
 use crate::config::Config;
@@ -24,8 +24,8 @@ impl<B: Buffer> SplicedFlow<B> {
         self.keep_alive.is_silent(now, idle)
     }
 
-    /// A keep-alive of the host of `leg` goes on to the other one, if nothing is on its way that would show
-    /// anyhow whether that is still there.
+    /// A keep-alive of the host of `leg` goes on to the other one, if nothing is on its way that
+    /// would show anyhow whether that is still there.
     pub(super) fn relay_keep_alive(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>) {
         let other = leg.other();
         let quiet = self.splice.tcb(other).sender.is_done() && self.may_send(other);
@@ -80,8 +80,8 @@ impl<B: Buffer> SplicedFlow<B> {
         asks.into_iter().flatten().chain(release).chain(hibernate).filter(move |_| open)
     }
 
-    /// The host of `leg` has shown, perhaps, that it hears the other one on another path. What of it
-    /// is believed now.
+    /// The host of `leg` has shown, perhaps, that it hears the other one on another path. What of
+    /// it is believed now.
     pub(super) fn note_bypass(
         &mut self,
         now: Instant,
@@ -91,7 +91,8 @@ impl<B: Buffer> SplicedFlow<B> {
         acked: Bytes,
     ) -> Option<Bypass> {
         // Timestamps keep forged segments out: that one comes without them means something only if
-        // none has come with them for some time, or if there is a reason for the peer gateway to leave.
+        // none has come with them for some time, or if there is a reason for the peer gateway to
+        // leave.
         let lately = now < self.keep_alive.heard(leg) + PEER_SILENCE;
         let expected = !lately || self.may_acknowledge_past(leg, tcp);
         let shown = shown.filter(|shown| *shown != Bypass::NoTimestamps || expected);
@@ -103,8 +104,8 @@ impl<B: Buffer> SplicedFlow<B> {
         self.blind.take_if(|blind| blind.leg() == leg);
     }
 
-    /// A timer of `leg` has expired, perhaps. A client that has not acknowledged its SYN-ACK may never have sent
-    /// a SYN: it is sent nothing blindly.
+    /// A timer of `leg` has expired, perhaps. A client that has not acknowledged its SYN-ACK may
+    /// never have sent a SYN: it is sent nothing blindly.
     pub(super) fn suspect_silence(&mut self, now: Instant, leg: Leg) {
         if leg == Leg::Client && self.is_unconfirmed() {
             return;
@@ -115,10 +116,12 @@ impl<B: Buffer> SplicedFlow<B> {
         }
     }
 
-    /// What goes over the satellite in the name of the host of `leg` is not answered. It is asked for a packet, unless one has just
-    /// come: what we send leaves as its last one did, which may be by an interface or a router that carries nothing any more.
-    /// That it does not answer says nothing: it may sleep, and owes us nothing. One that has closed is not asked: it may have
-    /// forgotten the connection, and reset it (fault seed 126251840). Its FIN it repeats as long as we withhold the acknowledgment.
+    /// What goes over the satellite in the name of the host of `leg` is not answered. It is asked
+    /// for a packet, unless one has just come: what we send leaves as its last one did, which may
+    /// be by an interface or a router that carries nothing any more. That it does not answer says
+    /// nothing: it may sleep, and owes us nothing. One that has closed is not asked: it may have
+    /// forgotten the connection, and reset it (fault seed 126251840). Its FIN it repeats as long as
+    /// we withhold the acknowledgment.
     pub(super) fn ask_for_its_way(&mut self, now: Instant, leg: Leg) {
         let heard = self.keep_alive.heard(leg) + JUST_NOW > now;
         let may = self.closing.may_receive() && self.may_send(leg) && !self.is_unconfirmed();

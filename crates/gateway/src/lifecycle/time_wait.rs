@@ -1,12 +1,14 @@
-//! A flow that is over, in as few bytes as will do: for a while it answers who has not heard of its end (RFC
-//! 9293, 3.6.1), and there may be as many such flows as have ended in that time.
+//! A flow that is over, in as few bytes as will do: for a while it answers who has not heard of its
+//! end (RFC 9293, 3.6.1), and there may be as many such flows as have ended in that time.
 //!
-//! What each host was told last is all that is kept. It is told so again: an acknowledgment for a FIN that is
-//! retransmitted and for what is not acceptable (RFC 9293, 3.10.7.4), a RST where the flow was reset.
+//! What each host was told last is all that is kept. It is told so again: an acknowledgment for a
+//! FIN that is retransmitted and for what is not acceptable (RFC 9293, 3.10.7.4), a RST where the
+//! flow was reset.
 //!
-//! That RST is repeated unasked as well. Without a gateway an application that aborts has data in the network, and
-//! each acknowledgment of it brings another RST. Through a gateway the RST comes after all data has been acknowledged:
-//! if it is lost, a host that only reads sends nothing that another would answer, and waits for ever.
+//! That RST is repeated unasked as well. Without a gateway an application that aborts has data in
+//! the network, and each acknowledgment of it brings another RST. Through a gateway the RST comes
+//! after all data has been acknowledged: if it is lost, a host that only reads sends nothing that
+//! another would answer, and waits for ever.
 
 use super::SplicedFlow;
 use super::closing::CloseState;
@@ -28,17 +30,20 @@ const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 /// After how long a RST is repeated for the first time; then after twice as long each time.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
-/// How often a RST is repeated: with every tenth packet lost, one host in 10,000 does not hear of it.
+/// How often a RST is repeated: with every tenth packet lost, one host in 10,000 does not hear of
+/// it.
 const REPEATS: u8 = 3;
 
-/// How far below where its hosts have come a flow's own SYN-ACK may lie, in bytes: one that comes so late is rare.
+/// How far below where its hosts have come a flow's own SYN-ACK may lie, in bytes: one that comes
+/// so late is rare.
 const OWN: i32 = 1 << 24;
 
 /// A flow that is over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeWait {
     until: Instant,
-    /// Of an orderly end: from then on a host is challenged again (RFC 5961, 7). Of a reset: then it is repeated.
+    /// Of an orderly end: from then on a host is challenged again (RFC 5961, 7). Of a reset: then
+    /// it is repeated.
     next: Instant,
     legs: PerLeg<Last>,
     client_side: Side,
@@ -56,7 +61,8 @@ enum End {
     Reset { repeats: u8, told: PerLeg<bool> },
 }
 
-// There may be hundreds of thousands. crates/gateway/tests/many_flows.rs has what it costs with its place in the table.
+// There may be hundreds of thousands. crates/gateway/tests/many_flows.rs has what it costs with its
+// place in the table.
 const _: () = assert!(size_of::<TimeWait>() <= 88);
 
 /// What a segment is answered with.
@@ -139,8 +145,9 @@ impl TimeWait {
         self.until
     }
 
-    /// Whether a segment from the host of `leg` is another connection's: a SYN, or where the flow was reset a SYN-ACK, which
-    /// answers a SYN that has gone past. The flow's own lies where its host was and acknowledges no more than was said to it.
+    /// Whether a segment from the host of `leg` is another connection's: a SYN, or where the flow
+    /// was reset a SYN-ACK, which answers a SYN that has gone past. The flow's own lies where its
+    /// host was and acknowledges no more than was said to it.
     pub(crate) fn gives_way_to(&self, leg: Leg, tcp: &TcpHeader) -> bool {
         let last = &self.legs[leg];
         let near = |at: SeqNum, end: SeqNum| (-OWN..=0).contains(&at.distance_from(end));
@@ -195,7 +202,8 @@ impl TimeWait {
         }
     }
 
-    /// The answer to a segment that has come in on `leg`, between the hosts at `ends`; if there is one.
+    /// The answer to a segment that has come in on `leg`, between the hosts at `ends`; if there is
+    /// one.
     pub(crate) fn on_segment(
         &mut self,
         now: Instant,

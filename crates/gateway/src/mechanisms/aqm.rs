@@ -1,19 +1,19 @@
 //! Input queue management: a stream with a backlog discards a segment now and then, so that its
 //! sender slows down before the window makes it.
 //!
-//! bharadwaj-2001, 3.2, discards one as soon as a backlog begins to build; bharadwaj-1999, 3.1, has a
-//! queue management similar to RED, which here is RED (Floyd and Jacobson 1993, gentle) over the bytes
-//! that have arrived and not been sent on. Either discards only what is in order, never while
-//! something waits behind a hole, and never two in one window, so that no sender loses more
-//! than its fast retransmission can repair. What was acknowledged is never touched: a discarded
-//! segment is one that the network lost.
+//! bharadwaj-2001, 3.2, discards one as soon as a backlog begins to build; bharadwaj-1999, 3.1, has
+//! a queue management similar to RED, which here is RED (Floyd and Jacobson 1993, gentle) over the
+//! bytes that have arrived and not been sent on. Either discards only what is in order, never while
+//! something waits behind a hole, and never two in one window, so that no sender loses more than
+//! its fast retransmission can repair. What was acknowledged is never touched: a discarded segment
+//! is one that the network lost.
 //!
-//! The papers give no thresholds. Both begin at a quarter of the room that is left beside what is in
-//! flight, and RED's upper one is half of it.
+//! The papers give no thresholds. Both begin at a quarter of the room that is left beside what is
+//! in flight, and RED's upper one is half of it.
 //!
-//! A discard alone shortens no queue: a sender that is 2 ms away repairs the loss in as much time and
-//! still fills whatever window it is offered. (One in a window shortened the queue of a 384 kbit/s
-//! link by less than 1 %, one in two segments by 4 %.) So the window also follows, as in
+//! A discard alone shortens no queue: a sender that is 2 ms away repairs the loss in as much time
+//! and still fills whatever window it is offered. (One in a window shortened the queue of a 384
+//! kbit/s link by less than 1 %, one in two segments by 4 %.) So the window also follows, as in
 //! bharadwaj-1999: it stops opening where the backlog reaches the threshold, RED's upper one there.
 
 use crate::config::Discard;
@@ -76,7 +76,8 @@ impl Backlog {
 }
 
 impl Aqm {
-    /// For a stream, if there is anything to do. Runs repeat: the same `seed` meets the same chance.
+    /// For a stream, if there is anything to do. Runs repeat: the same `seed` meets the same
+    /// chance.
     pub(crate) fn new(mode: Discard, seed: u64) -> Option<Box<Aqm>> {
         (mode != Discard::Off).then(|| Box::new(Aqm::fresh(mode, seed)))
     }
@@ -93,8 +94,8 @@ impl Aqm {
         len.min(backlog.segment).as_len()
     }
 
-    /// How far the window may open, whose stream may hold up to `limit` and has been sent on up to `snd_nxt`:
-    /// where the backlog is to stay short, only as long as it is.
+    /// How far the window may open, whose stream may hold up to `limit` and has been sent on up to
+    /// `snd_nxt`: where the backlog is to stay short, only as long as it is.
     pub(crate) fn edge(&self, limit: Offset, snd_nxt: Offset, backlog: Backlog) -> Offset {
         let max = match self.mode {
             Discard::Off => return limit,

@@ -1,8 +1,8 @@
 //! Sending what is owed to a host without hearing from it.
 //!
-//! After a change of route one host's acknowledgments may not come back through us (bharadwaj-2001, 3.3 and
-//! 5). What is owed to it is then sent blindly: several times by a flow that is released, once where nothing
-//! but silence tells of it.
+//! After a change of route one host's acknowledgments may not come back through us (bharadwaj-2001,
+//! 3.3 and 5). What is owed to it is then sent blindly: several times by a flow that is released,
+//! once where nothing but silence tells of it.
 
 use crate::leg::Leg;
 use bentpipe_core::tcp::sender::Sender;
@@ -37,8 +37,8 @@ impl BlindSend {
     pub(crate) fn on_suspicion(now: Instant, leg: Leg, sender: &Sender) -> BlindSend {
         // If an outage is over, what the timer has just retransmitted is answered before.
         let answer = sender.rtt().srtt().unwrap_or(UNKNOWN_ROUND_TRIP) * 2;
-        // The timer's retransmission may have been lost, so it is among them. Who forwards the others
-        // without it would hold it lost for good (`Gap`).
+        // The timer's retransmission may have been lost, so it is among them. Who forwards the
+        // others without it would hold it lost for good (`Gap`).
         BlindSend { leg, next: sender.snd_una(), rounds: 1, at: now + answer }
     }
 
@@ -67,7 +67,8 @@ impl BlindSend {
         self.next.max(sender.snd_una())
     }
 
-    /// The offsets of `sent` have been sent, or nothing was left of this round. What remains to be done.
+    /// The offsets of `sent` have been sent, or nothing was left of this round. What remains to be
+    /// done.
     pub(crate) fn go_on(
         mut self,
         now: Instant,
@@ -91,13 +92,13 @@ impl BlindSend {
     }
 }
 
-/// A host has not answered for several timeouts: the route of a direction or of both may have changed.
-/// What is owed is sent once, in case that we reach the host and do not hear it, nor the windows that
-/// it has opened since. An outage costs no more by that.
+/// A host has not answered for several timeouts: the route of a direction or of both may have
+/// changed. What is owed is sent once, in case that we reach the host and do not hear it, nor the
+/// windows that it has opened since. An outage costs no more by that.
 ///
 /// What the other host says meanwhile means nothing: it probes the window that we have closed, and
-/// as long as it has been told more than the silent one has, it takes no timestamps from what it hears
-/// from that one on another path.
+/// as long as it has been told more than the silent one has, it takes no timestamps from what it
+/// hears from that one on another path.
 pub(crate) fn is_suspect(sender: &Sender) -> bool {
     matches!(sender.unanswered(), 2 | UNHEARD | 5)
 }

@@ -4,13 +4,14 @@
 //! what is lost; from the near host as much is on its way as its own round trip takes. So a stream
 //! gets twice what it delivers in both round trips. It gets four times as much where more than one
 //! byte in a hundred is lost on either leg (Henderson, 4.3.1, counts two to three bandwidth-delay
-//! products), or where the near host is the more distant one: what it sends arrives a round trip after
-//! it was promised, and a single loss holds up what arrives in another. There it grows while a round lasts that
-//! brings more than those before, also by what lies behind a hole.
-//! A reader that stops leaves behind what was promised before: what it took, or what fills a known link.
-//! What it never exceeds follows from the link (`config::stream`), or from the operator. Where the link is not known, that
-//! is measured: what is delivered in the round trip as it was when nothing waited in the link's queues. A sender that fills
-//! these finds its round trip longer, and gets no more by that.
+//! products), or where the near host is the more distant one: what it sends arrives a round trip
+//! after it was promised, and a single loss holds up what arrives in another. There it grows while
+//! a round lasts that brings more than those before, also by what lies behind a hole.
+//! A reader that stops leaves behind what was promised before: what it took, or what fills a known
+//! link. What it never exceeds follows from the link (`config::stream`), or from the operator.
+//! Where the link is not known, that is measured: what is delivered in the round trip as it was
+//! when nothing waited in the link's queues. A sender that fills these finds its round trip longer,
+//! and gets no more by that.
 //!
 //! As in dynamic right-sizing (Fisk and Feng, 2001) the window must not be what holds back a sender
 //! that doubles its own.
@@ -32,12 +33,13 @@ const INITIAL_WINDOW: Bytes = Bytes::new(16_000);
 /// The share of bytes lost above which a stream is given more room.
 const LOSSY: f64 = 0.01;
 
-/// How long a near host waits at most until what is held for it has gone: less than any application's
-/// patience with a write.
+/// How long a near host waits at most until what is held for it has gone: less than any
+/// application's patience with a write.
 const MAX_HOLD: Duration = Duration::from_secs(10);
 
-/// A stream from the more distant host that delivers more than before holds so many times as much: a gateway may
-/// quadruple its window in a round trip, and an opening is announced when it is a quarter of the window.
+/// A stream from the more distant host that delivers more than before holds so many times as much:
+/// a gateway may quadruple its window in a round trip, and an opening is announced when it is a
+/// quarter of the window.
 const BEGINNING: u64 = 6;
 
 /// Rounds of which the best one counts.
@@ -68,10 +70,10 @@ pub(crate) struct BufferTuner {
 
 /// Whether the near host's window may open.
 ///
-/// Where the far host has closed its window for long, what is held goes first when it opens again, and
-/// the near host waits for that, for a while. For the far one may be a peer gateway which does not hear
-/// its own host, because that host's acknowledgments take another path: they reach the near host, and
-/// mean something to it only when all has arrived that we have acknowledged to it.
+/// Where the far host has closed its window for long, what is held goes first when it opens again,
+/// and the near host waits for that, for a while. For the far one may be a peer gateway which does
+/// not hear its own host, because that host's acknowledgments take another path: they reach the
+/// near host, and mean something to it only when all has arrived that we have acknowledged to it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum Hold {
     /// It may; if the far host closes its window, it will wait.
@@ -211,8 +213,8 @@ impl BufferTuner {
         let lossy = self.lost.as_f64() > LOSSY * self.delivered.as_f64();
         self.rounds.rotate_right(1);
         self.rounds[0] = per_round;
-        // Where the longer round trip is that to the near host, what comes in the next one must have
-        // been promised in this one, and what a loss holds up waits here for as long.
+        // Where the longer round trip is that to the near host, what comes in the next one must
+        // have been promised in this one, and what a loss holds up waits here for as long.
         let rounds = if lossy || from > to { 4 } else { 2 };
         let best = self.best();
         let needed = if beginning { BEGINNING } else { rounds } * best;
@@ -227,14 +229,16 @@ impl BufferTuner {
     }
 
     /// So many bytes are in flight to the far host: as many may wait behind them, and what a host
-    /// that begins needs. So a sender that doubles its window each round trip is not held up here, nor one whose host has
-    /// `sacked` bytes behind a hole, which waits for a retransmission that was lost.
+    /// that begins needs. So a sender that doubles its window each round trip is not held up here,
+    /// nor one whose host has `sacked` bytes behind a hole, which waits for a retransmission that
+    /// was lost.
     pub(crate) fn keep_ahead(&mut self, in_flight: Bytes, sacked: Bytes) {
         self.grow(2 * in_flight + sacked + INITIAL_WINDOW);
     }
 
-    /// `out_of_order` bytes from a distant host lie behind a hole, and so many are in flight to the far one. They are
-    /// delivered when the hole is filled, a round trip later; until then arrives what the next round brings.
+    /// `out_of_order` bytes from a distant host lie behind a hole, and so many are in flight to the
+    /// far one. They are delivered when the hole is filled, a round trip later; until then arrives
+    /// what the next round brings.
     pub(crate) fn bridge(&mut self, in_flight: Bytes, out_of_order: Bytes) {
         if self.is_beginning(out_of_order) {
             self.grow(in_flight + out_of_order + BEGINNING * out_of_order);
@@ -247,7 +251,8 @@ impl BufferTuner {
         bytes > best + best / 4
     }
 
-    /// What the link needs, where a round of which so much is no queue's brings a stream to `needed` bytes.
+    /// What the link needs, where a round of which so much is no queue's brings a stream to
+    /// `needed` bytes.
     fn measured(&self, needed: Bytes, unqueued: f64) -> Bytes {
         let needed = Bytes::from_f64(needed.as_f64() * unqueued.min(1.0));
         needed.clamp(self.limits.min, self.limits.max)

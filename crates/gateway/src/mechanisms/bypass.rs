@@ -13,7 +13,8 @@ const BYPASSED: u8 = 2;
 pub(crate) struct BypassSigns(PerLeg<u8>);
 
 impl BypassSigns {
-    /// The host of `leg` has acknowledged `acked` bytes, and `shown` something, perhaps. What of it is believed.
+    /// The host of `leg` has acknowledged `acked` bytes, and `shown` something, perhaps. What of it
+    /// is believed.
     pub(crate) fn note(&mut self, leg: Leg, shown: Option<Bypass>, acked: Bytes) -> Option<Bypass> {
         let seen = &mut self.0[leg];
         if shown.is_some() {

@@ -86,7 +86,8 @@ impl KeepAlive {
     }
 }
 
-/// Whether a segment asks its receiver whether it is still there: it stands one below what is expected.
+/// Whether a segment asks its receiver whether it is still there: it stands one below what is
+/// expected.
 pub(crate) fn is_keep_alive(tcb: &Tcb, segment: &Segment<'_>) -> bool {
     let expected = tcb.receiver.expected();
     let start = segment.tcp.seq.offset_near(tcb.handshake().rcv_isn, expected);

@@ -1,5 +1,5 @@
-//! What a flow does beside passing bytes on. Each mechanism keeps its own state, is told what was observed, and
-//! returns what is to be done: none sees a flow, or acts on one.
+//! What a flow does beside passing bytes on. Each mechanism keeps its own state, is told what was
+//! observed, and returns what is to be done: none sees a flow, or acts on one.
 
 mod aqm;
 mod blind_send;

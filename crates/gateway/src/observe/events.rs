@@ -51,14 +51,16 @@ pub enum Severity {
 pub enum Event {
     /// A flow has been split.
     Split(Hosts),
-    /// A connection has not been split, and why. So many others for the same reason were not told of since the last one.
+    /// A connection has not been split, and why. So many others for the same reason were not told
+    /// of since the last one.
     NotSplit(Hosts, Reason, u64),
     /// A connection has been split in mid-life, after so many bytes were delivered without us.
     Adopted(Hosts, u64),
-    /// A peer gateway has told this of the link, as seen from here, and it is gone by where nothing is configured; or by
-    /// nothing, as peers contradict each other.
+    /// A peer gateway has told this of the link, as seen from here, and it is gone by where nothing
+    /// is configured; or by nothing, as peers contradict each other.
     LinkTold(ToldLink),
-    /// A peer gateway has told `theirs` of the link, as seen from here, and `ours` is configured, which is gone by.
+    /// A peer gateway has told `theirs` of the link, as seen from here, and `ours` is configured,
+    /// which is gone by.
     LinkContradicted {
         /// What is configured here.
         ours: ToldLink,
@@ -69,13 +71,16 @@ pub enum Event {
     Closed(Hosts),
     /// A flow has been reset, and so many bytes were acknowledged and not delivered.
     Reset(Hosts, u64),
-    /// A flow whose route has changed is forwarded; so many of its last bytes were not seen to arrive.
+    /// A flow whose route has changed is forwarded; so many of its last bytes were not seen to
+    /// arrive.
     Unconfirmed(Hosts, u64),
-    /// The route of a flow has changed so that this host is not heard; so many bytes are held for delivery.
+    /// The route of a flow has changed so that this host is not heard; so many bytes are held for
+    /// delivery.
     RouteChanged(Hosts, IpAddr, usize),
     /// The gateway at the other end has forgotten a flow, of which so many bytes are held.
     PeerGone(Hosts, usize),
-    /// This host has taken a segment that the gateway had forwarded and not taken; so many bytes are held for delivery.
+    /// This host has taken a segment that the gateway had forwarded and not taken; so many bytes
+    /// are held for delivery.
     TakenPast(Hosts, IpAddr, usize),
     /// Segments to this host are no longer than that from now on.
     PathMtuFell(Hosts, IpAddr, u64),
@@ -83,7 +88,8 @@ pub enum Event {
     Unreachable(Hosts, IpAddr, u8),
     /// The link behind a side carries less than half of its rate.
     CircuitBroken(Side),
-    /// A forwarded connection has been reset, as so many bytes from one host to the other are held by nobody.
+    /// A forwarded connection has been reset, as so many bytes from one host to the other are held
+    /// by nobody.
     LostElsewhere {
         /// Who sent them.
         sender: SocketAddr,

@@ -37,8 +37,8 @@ pub enum Reason {
     OneWay,
     /// What else belongs to a handshake and is the hosts' own: a simultaneous open, a forgery.
     NotOpened,
-    /// A segment of a split connection with a signature that its SYN had not, or with a low hop limit: the far
-    /// host's alone, if it reaches it.
+    /// A segment of a split connection with a signature that its SYN had not, or with a low hop
+    /// limit: the far host's alone, if it reaches it.
     Past,
     /// Not whole, plain TCP.
     NotTcp,

@@ -71,7 +71,8 @@ pub struct Summary {
     pub path_mtu_falls: u64,
     /// Bytes that were acknowledged to their sender and could not be delivered.
     pub lost_bytes: u64,
-    /// Forwarded connections that were reset, as bytes of theirs had been lost with another gateway.
+    /// Forwarded connections that were reset, as bytes of theirs had been lost with another
+    /// gateway.
     pub forwarded_resets: u64,
     /// Connections not split, by reason.
     forwarded_flows: [u64; Reason::ALL.len()],
@@ -103,7 +104,8 @@ impl Summary {
         self.forwarded.iter().fold(Traffic::default(), |sum, &some| sum + some)
     }
 
-    /// Connections that were not split, though there [was](Reason::leaves_a_connection) one to split.
+    /// Connections that were not split, though there [was](Reason::leaves_a_connection) one to
+    /// split.
     pub fn all_forwarded_flows(&self) -> u64 {
         let reasons = Reason::ALL.iter().filter(|reason| reason.leaves_a_connection());
         reasons.map(|reason| self.forwarded_flows(*reason)).sum()

@@ -58,7 +58,8 @@ impl Default for UnsplitLog {
 }
 
 impl UnsplitLog {
-    /// Keeps one. If it is to be told of: how many were not told of since the last one of its reason.
+    /// Keeps one. If it is to be told of: how many were not told of since the last one of its
+    /// reason.
     pub(crate) fn note(
         &mut self,
         now: Instant,

@@ -64,7 +64,8 @@ impl LegTcp {
         if let Some(rate) = leg_config.known_link(peer) {
             sender = on_known_link(sender, rate, rtt);
         } else {
-            // Where a loss may be congestion, a link is not idle because one flow has nothing to send.
+            // Where a loss may be congestion, a link is not idle because one flow has nothing to
+            // send.
             sender.spare_copies = false;
             if side == Side::Satellite && leg_config.tolerates_losses() && options.sack {
                 sender = on_lossy_link(sender, leg_config, rtt);
@@ -103,7 +104,8 @@ impl LegTcp {
         }
     }
 
-    /// A leg towards `side`, with a `peer` gateway at its other end or not, that sends from and to these ports.
+    /// A leg towards `side`, with a `peer` gateway at its other end or not, that sends from and to
+    /// these ports.
     pub(crate) fn of(
         leg_config: &LegConfig,
         side: Side,

@@ -1,11 +1,11 @@
 //! What a splice takes of the pool's memory.
 //!
-//! Each stream has a share of its own, whatever the others hold: the first `share` bytes of memory from
-//! where the byte lies that is owed next. It is taken from the pool as long as the stream may receive
-//! anything, used or not; so it is there when something comes, and what fills a hole can always come
-//! in, even if the pool is full of data behind holes. A stream that waits for its share takes nothing behind a hole.
-//! What lies beyond is charged as it is held, in whole chunks, and comes in only if the pool has room for it. So no more
-//! is ever held than there is.
+//! Each stream has a share of its own, whatever the others hold: the first `share` bytes of memory
+//! from where the byte lies that is owed next. It is taken from the pool as long as the stream may
+//! receive anything, used or not; so it is there when something comes, and what fills a hole can
+//! always come in, even if the pool is full of data behind holes. A stream that waits for its share
+//! takes nothing behind a hole. What lies beyond is charged as it is held, in whole chunks, and
+//! comes in only if the pool has room for it. So no more is ever held than there is.
 
 use super::Splice;
 use crate::leg::Leg;
@@ -33,8 +33,8 @@ impl<B: Buffer> Splice<B> {
         self.streams[Leg::Client].held() + self.streams[Leg::Server].held()
     }
 
-    /// What it takes of the pool while it may receive, in bytes, where each stream has a `share` of its own:
-    /// no less than it holds.
+    /// What it takes of the pool while it may receive, in bytes, where each stream has a `share` of
+    /// its own: no less than it holds.
     pub(crate) fn charge(&self, share: Bytes) -> usize {
         let of =
             |leg: Leg| share.as_len() + self.streams[leg].held_from(self.share_end(leg, share));
@@ -54,8 +54,8 @@ impl<B: Buffer> Splice<B> {
         self.legs[leg.other()].tcb.sender.snd_una().min(written)
     }
 
-    /// How much of a segment's payload may be taken; None if nothing of it may. It is all, or what lies
-    /// within the stream's share.
+    /// How much of a segment's payload may be taken; None if nothing of it may. It is all, or what
+    /// lies within the stream's share.
     pub(crate) fn admitted(
         &self,
         leg: Leg,

@@ -1,8 +1,8 @@
-//! The splice: two TCBs, and a stream of bytes from each to the other. No policy: whether anything is taken,
-//! when a window opens and when all ends is decided elsewhere.
+//! The splice: two TCBs, and a stream of bytes from each to the other. No policy: whether anything
+//! is taken, when a window opens and when all ends is decided elsewhere.
 //!
-//! Stream i holds what has arrived on leg i and is owed to the other leg. Sequence numbers are the same
-//! everywhere, so a stream is one buffer: the receiver of one leg writes it, the sender of the
+//! Stream i holds what has arrived on leg i and is owed to the other leg. Sequence numbers are the
+//! same everywhere, so a stream is one buffer: the receiver of one leg writes it, the sender of the
 //! other reads it, and what it holds is the back-pressure.
 
 mod leg_tcp;
@@ -43,8 +43,8 @@ impl<B: Buffer> Splice<B> {
         Splice { legs, streams }
     }
 
-    /// What has come from each host and is not acknowledged by the other one, all of which was sent before `now`
-    /// by the host itself.
+    /// What has come from each host and is not acknowledged by the other one, all of which was sent
+    /// before `now` by the host itself.
     pub(crate) fn adopt(&mut self, now: Instant, streams: PerLeg<B>) {
         self.streams = streams;
         for leg in Leg::BOTH {
@@ -126,8 +126,8 @@ impl<B: Buffer> Splice<B> {
         self.legs[leg.other()].tcb.sender.extend(received);
     }
 
-    /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how many
-    /// bytes that are.
+    /// The host of `leg` has acknowledged `acked` more offsets: frees what it has, and says how
+    /// many bytes that are.
     pub(crate) fn free(&mut self, leg: Leg, acked: Bytes) -> Bytes {
         if acked.is_zero() {
             return Bytes::ZERO;
@@ -139,8 +139,8 @@ impl<B: Buffer> Splice<B> {
         acked - Bytes::from(una > written)
     }
 
-    /// The leg towards the client begins again on other terms. Its host has acknowledged all below `acked`; all below
-    /// `sent` was sent to it on the former terms.
+    /// The leg towards the client begins again on other terms. Its host has acknowledged all below
+    /// `acked`; all below `sent` was sent to it on the former terms.
     pub(crate) fn restart_client(
         &mut self,
         now: Instant,

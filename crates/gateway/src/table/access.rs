@@ -1,9 +1,9 @@
 //! The way to a spliced flow, and what follows from what was done with it.
 //!
-//! Whoever has something to do with a flow does it by [`Gateway::with_flow`]: a flow that hibernates is
-//! restored, and afterwards what it takes of the pool is accounted for, its end is noted, and it comes into
-//! the queue of those that are asked for something to send. There its timer is set, and there it begins to
-//! hibernate.
+//! Whoever has something to do with a flow does it by [`Gateway::with_flow`]: a flow that
+//! hibernates is restored, and afterwards what it takes of the pool is accounted for, its end is
+//! noted, and it comes into the queue of those that are asked for something to send. There its
+//! timer is set, and there it begins to hibernate.
 
 use super::Gateway;
 use super::flow::Phase;
@@ -71,7 +71,8 @@ impl<B: Buffer> Gateway<B> {
         Some(done)
     }
 
-    /// The same for a flow of which something was or is to be sent, and which therefore does not hibernate.
+    /// The same for a flow of which something was or is to be sent, and which therefore does not
+    /// hibernate.
     pub(super) fn with_sending<R>(
         &mut self,
         now: Instant,
@@ -202,8 +203,8 @@ impl<B: Buffer> Gateway<B> {
     }
 }
 
-/// Adds a flow's retransmissions to the counters of its sides. Those of a flow that hibernates are among
-/// them.
+/// Adds a flow's retransmissions to the counters of its sides. Those of a flow that hibernates are
+/// among them.
 pub(super) fn add_sender_stats<B: Buffer>(
     summary: &mut Summary,
     sides: PerLeg<Side>,

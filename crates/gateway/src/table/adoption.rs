@@ -17,7 +17,8 @@ use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::{Flags, TcpHeader};
 
 impl<B: Buffer> Gateway<B> {
-    /// A SYN that would be split is forwarded, and its connection split once so much `after` is acknowledged.
+    /// A SYN that would be split is forwarded, and its connection split once so much `after` is
+    /// acknowledged.
     pub(super) fn forward_candidate(
         &mut self,
         now: Instant,
@@ -39,8 +40,8 @@ impl<B: Buffer> Gateway<B> {
         Disposition::Consumed
     }
 
-    /// Another segment of no flow is forwarded, for the reason that is returned. It may be the one that makes a flow of its
-    /// connection.
+    /// Another segment of no flow is forwarded, for the reason that is returned. It may be the one
+    /// that makes a flow of its connection.
     pub(super) fn watch_candidate(&mut self, now: Instant, segment: &Segment<'_>) -> Reason {
         if self.candidates.is_empty() {
             return Reason::UnknownFlow;
@@ -91,8 +92,9 @@ impl<B: Buffer> Gateway<B> {
         self.candidates.recall(heard, &self.config, record, after);
     }
 
-    /// A connection that another gateway has [recorded](Gateway::records): it is split in mid-life, once both hosts have
-    /// shown where they are. Nothing happens without [`soft_state`](crate::Config::soft_state).
+    /// A connection that another gateway has [recorded](Gateway::records): it is split in mid-life,
+    /// once both hosts have shown where they are. Nothing happens without
+    /// [`soft_state`](crate::Config::soft_state).
     pub fn recall(&mut self, now: Instant, record: &SessionRecord) {
         let key = record.key();
         let known = self.table.contains_key(&key) || self.half_open.get_mut(&key).is_some();
@@ -102,8 +104,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// What the gateway that comes after this one, when it has been [drained](Gateway::is_drained), is to know: the
-    /// connections that go on without it, with what their hosts have agreed on.
+    /// What the gateway that comes after this one, when it has been [drained](Gateway::is_drained),
+    /// is to know: the connections that go on without it, with what their hosts have agreed on.
     pub fn records(&self) -> impl Iterator<Item = SessionRecord> {
         self.candidates.records().filter(|_| self.config.soft_state)
     }

@@ -225,7 +225,8 @@ impl<B: Buffer> Gateway<B> {
         Disposition::Consumed
     }
 
-    /// Opens the window for the client's first data wider than a SYN-ACK can, if that is wanted and there is memory.
+    /// Opens the window for the client's first data wider than a SYN-ACK can, if that is wanted and
+    /// there is memory.
     fn promise(&mut self, now: Instant, key: &FlowKey, opening: &mut Opening) {
         let satellite = self.told.leg_for(key, &self.config.satellite);
         let Some(wanted) = opening.wants_promise(&self.config, &satellite) else { return };
@@ -263,7 +264,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// A segment of a connection whose SYN-ACK has come, of which the handshake says what becomes of it.
+    /// A segment of a connection whose SYN-ACK has come, of which the handshake says what becomes
+    /// of it.
     fn handle_opening(
         &mut self,
         now: Instant,

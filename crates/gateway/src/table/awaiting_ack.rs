@@ -1,13 +1,13 @@
 //! Connections whose SYN-ACK the client has yet to acknowledge.
 //!
-//! A flood of SYNs in others' names that a live server answers (RFC 4987) fills the table with them.
-//! So where room is needed, the one that has waited longest gives way, once it has waited longer
-//! than an honest client takes. It is forgotten, and the client's acknowledgment is forwarded if it
-//! comes after all: nothing in the connection is ours yet. That is not so of two kinds, which keep
-//! their places:
+//! A flood of SYNs in others' names that a live server answers (RFC 4987) fills the table with
+//! them. So where room is needed, the one that has waited longest gives way, once it has waited
+//! longer than an honest client takes. It is forgotten, and the client's acknowledgment is
+//! forwarded if it comes after all: nothing in the connection is ours yet. That is not so of two
+//! kinds, which keep their places:
 //! - Options that were added would stay with the hosts.
-//! - The server may have been answered already (`handshake = "downstream-first"`). It would have to be
-//!   reset, and so would an honest client behind an outage.
+//! - The server may have been answered already (`handshake = "downstream-first"`). It would have to
+//!   be reset, and so would an honest client behind an outage.
 //!
 //! Together these may be a quarter of the table; beyond it no options are added, and servers are
 //! answered by their clients. By networks nobody gives way: a network may be a NAT's, and a small
@@ -19,8 +19,8 @@ use bentpipe_core::time::{Duration, Instant};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// How long an entry has its place for sure, or three round trips: a SYN-ACK and its acknowledgment may
-/// both be lost once.
+/// How long an entry has its place for sure, or three round trips: a SYN-ACK and its acknowledgment
+/// may both be lost once.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How a flow stands in the table while its client has not acknowledged the SYN-ACK.
@@ -62,8 +62,8 @@ impl AwaitingAck {
         self.bound
     }
 
-    /// Flow `id` of a client on `side` begins to wait at `now`. Its hosts may be left by themselves, or not
-    /// because options are `bound`.
+    /// Flow `id` of a client on `side` begins to wait at `now`. Its hosts may be left by
+    /// themselves, or not because options are `bound`.
     pub(super) fn wait(
         &mut self,
         now: Instant,

@@ -1,12 +1,13 @@
 //! A defect in a flow ends that flow, and not the gateway with all that it holds.
 //!
-//! What calls upon a flow's own state does so within [`Gateway::guarded`]. A panic there is caught, and
-//! the flow's state is given up: it may be broken. All that the gateway knows of a flow apart from that
-//! state stands beside it in the [`Flow`](super::flow::Flow), and is changed by steps of which none can
-//! panic half-way: its places in the tables, its timer, its turns, and what it takes of the pool.
+//! What calls upon a flow's own state does so within [`Gateway::guarded`]. A panic there is caught,
+//! and the flow's state is given up: it may be broken. All that the gateway knows of a flow apart
+//! from that state stands beside it in the [`Flow`](super::flow::Flow), and is changed by steps of
+//! which none can panic half-way: its places in the tables, its timer, its turns, and what it takes
+//! of the pool.
 //!
-//! Its hosts are reset. As the gateway cannot tell where they stand, who has not taken its reset is told
-//! again when it speaks, for as long as a flow lingers that was reset in good order.
+//! Its hosts are reset. As the gateway cannot tell where they stand, who has not taken its reset is
+//! told again when it speaks, for as long as a flow lingers that was reset in good order.
 
 use super::Gateway;
 use super::access::add_sender_stats;
@@ -61,8 +62,8 @@ impl<B: Buffer> Gateway<B> {
         whose: Whose,
         act: impl FnOnce(&mut Self) -> R,
     ) -> Option<R> {
-        // Of what a panic leaves half-done only the flow's own state is ever looked at again, and that
-        // is given up.
+        // Of what a panic leaves half-done only the flow's own state is ever looked at again, and
+        // that is given up.
         match catch_unwind(AssertUnwindSafe(|| act(self))) {
             Ok(done) => Some(done),
             Err(panic) => {
@@ -128,7 +129,8 @@ impl<B: Buffer> Gateway<B> {
         self.events.push(Event::Panic { flow, why: message.to_owned(), left_out });
     }
 
-    /// A segment of a flow that has broken: who sends it has not taken its reset (RFC 9293, 3.10.7.1).
+    /// A segment of a flow that has broken: who sends it has not taken its reset (RFC 9293,
+    /// 3.10.7.1).
     pub(super) fn answer_for_broken(&mut self, segment: Segment<'_>) {
         let Segment { from, ip, tcp, payload } = segment;
         if tcp.has(Flags::RST) {

@@ -1,7 +1,7 @@
 //! How many flows each client has, so that one host cannot take the whole table.
 //!
-//! A client is an address: that of a connection's SYN, or, where NAT on the gateway's own host has translated it, that
-//! from which it came there.
+//! A client is an address: that of a connection's SYN, or, where NAT on the gateway's own host has
+//! translated it, that from which it came there.
 
 use super::Gateway;
 use crate::key::FlowKey;
@@ -51,8 +51,9 @@ impl Clients {
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// The connection that a SYN from `client` to `server` asks for, and which comes next, is opened by `origin`: NAT on this
-    /// host has translated its address. Rules and limits for clients go by that.
+    /// The connection that a SYN from `client` to `server` asks for, and which comes next, is
+    /// opened by `origin`: NAT on this host has translated its address. Rules and limits for
+    /// clients go by that.
     pub fn introduce(&mut self, client: SocketAddr, server: SocketAddr, origin: IpAddr) {
         let key = FlowKey::between((client.ip(), client.port()), (server.ip(), server.port()));
         if !self.table.contains_key(&key) && !self.half_open.contains(&key) {

@@ -13,7 +13,8 @@ use crate::{PerSide, Side};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 
-/// Of what flows' streams have for themselves: there are many flows, and chunks are multiples of it.
+/// Of what flows' streams have for themselves: there are many flows, and chunks are multiples of
+/// it.
 const SHARE_UNIT: Bytes = Bytes::new(256);
 
 /// A flow in the table.
@@ -32,7 +33,8 @@ pub(crate) struct Flow<B> {
     pub(super) account: Account,
     /// When the gateway looks at it again.
     pub(super) alarm: Alarm,
-    /// What each of its streams has of the pool for itself, in [`SHARE_UNIT`]s; 0 while it waits for that.
+    /// What each of its streams has of the pool for itself, in [`SHARE_UNIT`]s; 0 while it waits
+    /// for that.
     share: u16,
     /// The flow's end has been counted.
     end_noted: bool,

@@ -48,8 +48,8 @@ impl<B: Buffer> Gateway<B> {
         self.gaps.len()
     }
 
-    /// Whether the policy lets us have a hand in the connection: as either host may have opened it, both
-    /// ways to read a segment are asked.
+    /// Whether the policy lets us have a hand in the connection: as either host may have opened it,
+    /// both ways to read a segment are asked.
     fn may_concern(&self, segment: &Segment<'_>) -> bool {
         let Segment { from, ip, tcp, payload } = *segment;
         let ip = IpHeader { src: ip.dst, dst: ip.src, ..*ip };
@@ -59,8 +59,8 @@ impl<B: Buffer> Gateway<B> {
     }
 }
 
-/// A copy of a segment without data, which its receiver answers as it does not expect `seq`. Of its options it has
-/// the timestamps, without which it would be dropped.
+/// A copy of a segment without data, which its receiver answers as it does not expect `seq`. Of its
+/// options it has the timestamps, without which it would be dropped.
 fn question(ip: &IpHeader, tcp: &TcpHeader, seq: SeqNum) -> Relay {
     let options = TcpOptions { timestamps: tcp.options.timestamps, ..TcpOptions::default() };
     (*ip, TcpHeader { seq, flags: Flags::ACK, options, ..tcp.clone() })

@@ -1,9 +1,10 @@
-//! Segments that have come in fragments: a router on the way has cleared DF, and cuts what is too long for
-//! its next hop.
+//! Segments that have come in fragments: a router on the way has cleared DF, and cuts what is too
+//! long for its next hop.
 //!
-//! Each fragment that is lost costs the whole segment. The segment's sender, a host or another gateway, does
-//! not know; so it is told what the router should have told it (RFC 1191, 4), and its segments
-//! shrink. Only a host that does fragment its own packets is not, which shows in their shape.
+//! Each fragment that is lost costs the whole segment. The segment's sender, a host or another
+//! gateway, does not know; so it is told what the router should have told it (RFC 1191, 4), and its
+//! segments shrink. Only a host that does fragment its own packets is not, which shows in their
+//! shape.
 
 use super::Gateway;
 use super::flow::Phase;
@@ -14,8 +15,8 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::tcp::tcb::MIN_PATH_MTU;
 use bentpipe_core::wire::{IcmpError, Packet, Verify};
 
-/// As often at most the sender of a leg is told: some of it may be lost. One that does not believe it, or sends
-/// without DF for a reason, goes on.
+/// As often at most the sender of a leg is told: some of it may be lost. One that does not believe
+/// it, or sends without DF for a reason, goes on.
 const MAX_TOLD: u8 = 4;
 
 /// As much of a segment is quoted: its headers.
@@ -32,8 +33,8 @@ impl<B: Buffer> Gateway<B> {
         })
     }
 
-    /// What the sender of `packet` is to be told, a segment that the gateway has taken and that came in from `from` in these
-    /// `fragments`, in their order: a packet towards that side.
+    /// What the sender of `packet` is to be told, a segment that the gateway has taken and that
+    /// came in from `from` in these `fragments`, in their order: a packet towards that side.
     pub(crate) fn tell_path_mtu(
         &mut self,
         from: Side,
@@ -58,8 +59,8 @@ impl<B: Buffer> Gateway<B> {
     }
 }
 
-/// The MTU of the narrowest router that has made these fragments: all but the last are as long as they can be.
-/// None if no router makes such, or no host believes it.
+/// The MTU of the narrowest router that has made these fragments: all but the last are as long as
+/// they can be. None if no router makes such, or no host believes it.
 fn router_mtu(fragments: &[Vec<u8>]) -> Option<u32> {
     let (first, others) = fragments.split_first()?;
     let longest = others.iter().map(Vec::len).max()?;

@@ -269,8 +269,8 @@ impl Run {
         count
     }
 
-    /// Lets time pass, timer by timer. A window of tiny segments that a known link paces takes a turn for
-    /// each, so what sends does not count as spinning.
+    /// Lets time pass, timer by timer. A window of tiny segments that a known link paces takes a
+    /// turn for each, so what sends does not count as spinning.
     fn wait(&mut self, span: Duration) {
         let (end, mut turns, mut idle) = (self.now + span, 0, 0);
         while let Some(at) = self.gateway.poll_timeout().filter(|at| *at <= end) {

@@ -1,11 +1,12 @@
 //! Half-open connections: SYNs that were sent on and have no SYN-ACK yet.
 //!
 //! They have a table of their own, with a limit of its own, so that a flood of SYNs (RFC 4987)
-//! costs little and takes no flow's place. In a full table the oldest give way, and their connections
-//! are forwarded: that serves everybody, if not all of them faster. Two kinds of entries do not:
-//! - What is younger than [`PATIENCE`]. A flood that turns the table over within a satellite's round
-//!   trip would push out honest clients before their SYN-ACK can have come back; then it is SYNs that
-//!   are forwarded, and those that found room keep it for long enough.
+//! costs little and takes no flow's place. In a full table the oldest give way, and their
+//! connections are forwarded: that serves everybody, if not all of them faster. Two kinds of
+//! entries do not:
+//! - What is younger than [`PATIENCE`]. A flood that turns the table over within a satellite's
+//!   round trip would push out honest clients before their SYN-ACK can have come back; then it is
+//!   SYNs that are forwarded, and those that found room keep it for long enough.
 //! - What we have added options to: they would stay with the hosts. So nothing is added while the
 //!   table is half full, and half of it can always be had again.
 //!
@@ -23,8 +24,8 @@ use std::collections::BTreeMap;
 /// By how much an entry may outlive its deadline.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// How long an entry has its place for sure: a handshake over a geostationary satellite, and as long as
-/// a client waits before it sends its SYN again (RFC 6298, 2.1).
+/// How long an entry has its place for sure: a handshake over a geostationary satellite, and as
+/// long as a client waits before it sends its SYN again (RFC 6298, 2.1).
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often a full table is looked through for entries that may go.

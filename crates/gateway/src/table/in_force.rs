@@ -13,13 +13,14 @@ impl<B: Buffer> Gateway<B> {
         &self.configured
     }
 
-    /// The parameters in force: what the other gateway says of the link, and what the circuit breaker has found,
-    /// are in them.
+    /// The parameters in force: what the other gateway says of the link, and what the circuit
+    /// breaker has found, are in them.
     pub fn in_force(&self) -> &Config {
         &self.config
     }
 
-    /// The leg towards `side` as the operator, and of the satellite link the other gateway, describe it.
+    /// The leg towards `side` as the operator, and of the satellite link the other gateway,
+    /// describe it.
     pub(super) fn described(&self, side: Side) -> LegConfig {
         let leg = self.configured.leg(side);
         match side {
@@ -28,7 +29,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// Puts the parameters in force that follow from what is configured and known. Nothing else changes them.
+    /// Puts the parameters in force that follow from what is configured and known. Nothing else
+    /// changes them.
     pub(super) fn put_in_force(&mut self) {
         let leg = |side| match (self.described(side), self.links[side].is_broken()) {
             (leg, true) => LegConfig { losses: Losses::Believed, ..leg },

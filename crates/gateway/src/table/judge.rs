@@ -35,7 +35,8 @@ pub struct Prospect {
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// Judges the connection for which `syn` asks; its source is the address of who opens it, before NAT.
+    /// Judges the connection for which `syn` asks; its source is the address of who opens it,
+    /// before NAT.
     pub(super) fn judge(&self, syn: &Segment<'_>) -> Verdict {
         let action = self.config.policy.action(syn);
         if action == Action::Forward {
@@ -56,8 +57,8 @@ impl<B: Buffer> Gateway<B> {
         self.config.adopt_after.map_or(Verdict::Split, Verdict::Candidate)
     }
 
-    /// What would become of a connection that `client`, which is on side `from`, opened now by a SYN without DSCP and without
-    /// anything that cannot be split.
+    /// What would become of a connection that `client`, which is on side `from`, opened now by a
+    /// SYN without DSCP and without anything that cannot be split.
     pub fn prospect(
         &self,
         now: Instant,

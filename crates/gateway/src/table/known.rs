@@ -6,8 +6,9 @@ use bentpipe_core::tcp::buffer::Buffer;
 use std::net::SocketAddr;
 
 impl<B: Buffer> Gateway<B> {
-    /// Whether anything is kept of the connection between these ends: it is split, begins or is over, or it is forwarded and
-    /// may yet be split, or be found to be broken. Of any other a packet that is not a SYN is forwarded as it came.
+    /// Whether anything is kept of the connection between these ends: it is split, begins or is
+    /// over, or it is forwarded and may yet be split, or be found to be broken. Of any other a
+    /// packet that is not a SYN is forwarded as it came.
     pub fn knows(&self, one: SocketAddr, other: SocketAddr) -> bool {
         let [one, other] = [one, other].map(|end| (end.ip(), end.port()));
         let key = FlowKey::between(one, other);

@@ -33,8 +33,8 @@ pub struct LegObservation {
 }
 
 impl<B: Buffer> Gateway<B> {
-    /// The legs towards the client and the server of the connection between these two, if it is split and does not
-    /// hibernate.
+    /// The legs towards the client and the server of the connection between these two, if it is
+    /// split and does not hibernate.
     pub fn observe(&self, one: SocketAddr, other: SocketAddr) -> Option<[LegObservation; 2]> {
         let [one, other] = [one, other].map(|end| (end.ip(), end.port()));
         let flow = self.flows.get(*self.table.get(&FlowKey::between(one, other))?)?;
@@ -42,14 +42,15 @@ impl<B: Buffer> Gateway<B> {
         Some(Leg::BOTH.map(|leg| LegObservation::of(flow, spliced, leg)))
     }
 
-    /// The hosts of the flows whose timers are due at `now`: those that [`Gateway::handle_timeout`] may change.
+    /// The hosts of the flows whose timers are due at `now`: those that [`Gateway::handle_timeout`]
+    /// may change.
     pub fn due(&self, now: Instant) -> impl Iterator<Item = [SocketAddr; 2]> {
         let due = self.timers.iter().take_while(move |(at, _)| *at <= now);
         due.map(|&(_, id)| [self.flows[id].client().into(), self.flows[id].server().into()])
     }
 
-    /// The client of a flow one of whose legs is silent though nothing limits it: a defect, if all that there is to be
-    /// sent has been asked for.
+    /// The client of a flow one of whose legs is silent though nothing limits it: a defect, if all
+    /// that there is to be sent has been asked for.
     pub fn unlimited(&self) -> Option<SocketAddr> {
         let unlimited = |flow: &Flow<B>| match flow.phase() {
             Phase::Spliced(spliced) => {

@@ -236,14 +236,14 @@ impl<B: Buffer> Gateway<B> {
         self.peer_known
     }
 
-    /// Counts the identifications of IPv4 packets from where `seed` says. Without that they begin in every gateway
-    /// alike, which others can guess.
+    /// Counts the identifications of IPv4 packets from where `seed` says. Without that they begin
+    /// in every gateway alike, which others can guess.
     pub fn number_packets_by(&mut self, seed: u64) {
         self.identifications = Identifications::new(seed);
     }
 
-    /// The next thing that has happened, if anything has that has not been asked for. A thousand wait to be asked
-    /// for; of more only the number is kept.
+    /// The next thing that has happened, if anything has that has not been asked for. A thousand
+    /// wait to be asked for; of more only the number is kept.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }

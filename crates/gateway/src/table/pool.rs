@@ -1,18 +1,20 @@
 //! The memory pool: which flows are admitted, who gives way to them, and what each may hold.
 //!
 //! A stream may hold a quarter of what is free (dynamic thresholds, Choudhury and Hahne, 1998), and
-//! its share in any case. So a single stream takes a fifth of the pool at most, and however many readers
-//! stop, as much as one of them holds is there for the next stream.
+//! its share in any case. So a single stream takes a fifth of the pool at most, and however many
+//! readers stop, as much as one of them holds is there for the next stream.
 //!
-//! A share is a flow's from its handshake on, while it is open and does not hibernate. What is over, what
-//! hibernates and what is being opened holds nothing, and takes nothing: there may be many more such flows
-//! than shares. For them a quarter of the pool is kept from what others hold beyond their shares. If that
-//! is gone, too, who wants a share waits for one, and gets along with what is free until then.
+//! A share is a flow's from its handshake on, while it is open and does not hibernate. What is
+//! over, what hibernates and what is being opened holds nothing, and takes nothing: there may be
+//! many more such flows than shares. For them a quarter of the pool is kept from what others hold
+//! beyond their shares. If that is gone, too, who wants a share waits for one, and gets along with
+//! what is free until then.
 //!
-//! A pool that becomes smaller while it is full takes no share from the flows that are there, nor from those of them that
-//! hibernate: two gateways, each full of what the other one has no room for, would wait for each other (fault seed
-//! 91104134). It is what it was told to be once they have ended, or hold less. Where more is guaranteed than before, each of them
-//! has as much as before until there is room (fault seed 128576011).
+//! A pool that becomes smaller while it is full takes no share from the flows that are there, nor
+//! from those of them that hibernate: two gateways, each full of what the other one has no room
+//! for, would wait for each other (fault seed 91104134). It is what it was told to be once they
+//! have ended, or hold less. Where more is guaranteed than before, each of them has as much as
+//! before until there is room (fault seed 128576011).
 
 use super::Gateway;
 use super::flow::Phase;
@@ -25,7 +27,8 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 use std::net::IpAddr;
 
-/// What a flow takes of the pool and what it holds of that, in bytes, as last accounted for; or all flows.
+/// What a flow takes of the pool and what it holds of that, in bytes, as last accounted for; or all
+/// flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Account {
     charged: usize,
@@ -70,10 +73,11 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// What a flow that begins may be promised before it has delivered anything, in bytes of a stream. That may
-    /// be taken by a reader that stops at once, and flows that begin together are promised it before
-    /// any of them holds something: so only one in a round trip is promised more than one on an unknown link may
-    /// hold, and no more than a small part of what is free. The others have more a round trip later.
+    /// What a flow that begins may be promised before it has delivered anything, in bytes of a
+    /// stream. That may be taken by a reader that stops at once, and flows that begin together are
+    /// promised it before any of them holds something: so only one in a round trip is promised more
+    /// than one on an unknown link may hold, and no more than a small part of what is free. The
+    /// others have more a round trip later.
     pub(super) fn first_promise(&mut self, now: Instant) -> Bytes {
         if now < self.next_large {
             return UNKNOWN_LINK;
@@ -83,8 +87,9 @@ impl<B: Buffer> Gateway<B> {
         (Bytes::of_len(self.free()) / 16).max(UNKNOWN_LINK)
     }
 
-    /// What each stream may hold in any case, in whole chunks: what it is guaranteed may begin anywhere
-    /// in the first. Were it a chunk less, what is left of it could be too short for a segment, for ever.
+    /// What each stream may hold in any case, in whole chunks: what it is guaranteed may begin
+    /// anywhere in the first. Were it a chunk less, what is left of it could be too short for a
+    /// segment, for ever.
     pub(super) fn share(&self) -> Bytes {
         B::UNIT * (self.config.guaranteed.div_ceil(B::UNIT) + 1)
     }
@@ -149,9 +154,9 @@ impl<B: Buffer> Gateway<B> {
         self.with_share += usize::from(flow.has_share());
     }
 
-    /// Whether a flow of `client` may be admitted: only when its guaranteed share is there. Half-open
-    /// connections count, as their options are agreed on by their SYN: none of them can be sent
-    /// away when its SYN-ACK comes.
+    /// Whether a flow of `client` may be admitted: only when its guaranteed share is there.
+    /// Half-open connections count, as their options are agreed on by their SYN: none of them can
+    /// be sent away when its SYN-ACK comes.
     pub(super) fn admit(&self, client: IpAddr) -> Result<(), Reason> {
         let flows = self.flows.len() + self.half_open.len();
         if flows >= self.config.max_flows || self.shares() > self.free() {
@@ -166,8 +171,8 @@ impl<B: Buffer> Gateway<B> {
         Ok(())
     }
 
-    /// Lets another flow give way to one of `client` that was not admitted for this reason, if there
-    /// is one that may.
+    /// Lets another flow give way to one of `client` that was not admitted for this reason, if
+    /// there is one that may.
     pub(super) fn make_room(&mut self, now: Instant, reason: Reason, client: IpAddr) {
         let gives_way = self.gives_way(now, reason, client);
         if let Some(id) = gives_way {

@@ -1,8 +1,8 @@
 //! Other parameters for a gateway that runs.
 //!
-//! Connections are judged by the policy once, by their SYN, and have their TCP's parameters from their handshake: both
-//! stay as they are. What all share is changed for all at once: the pool, the limits, the rate at which flows take
-//! turns on a link.
+//! Connections are judged by the policy once, by their SYN, and have their TCP's parameters from
+//! their handshake: both stay as they are. What all share is changed for all at once: the pool, the
+//! limits, the rate at which flows take turns on a link.
 
 use super::Gateway;
 use super::scheduler::LinkScheduler;
@@ -13,9 +13,9 @@ use crate::side::PerSide;
 use bentpipe_core::tcp::buffer::Buffer;
 
 impl<B: Buffer> Gateway<B> {
-    /// Goes on with what of `new` may change while connections last: policy, limits, and what is said of legs and
-    /// their links. The rest stays: what hosts and other gateways have been promised (`splitting`), and what the
-    /// interfaces carry.
+    /// Goes on with what of `new` may change while connections last: policy, limits, and what is
+    /// said of legs and their links. The rest stays: what hosts and other gateways have been
+    /// promised (`splitting`), and what the interfaces carry.
     ///
     /// What was said of [observing](Gateway::only_observe) is over: the policy says it.
     ///

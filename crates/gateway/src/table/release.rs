@@ -13,9 +13,10 @@ use bentpipe_core::tcp::tcb::Bypass;
 use bentpipe_core::time::Instant;
 
 impl<B: Buffer> Gateway<B> {
-    /// Splits nothing more. Flows that hold nothing are released at once, the others when what
-    /// they hold has been delivered, or reset when nobody takes it for [`reset_drain`](crate::Config::reset_drain).
-    /// Flows that cannot go on without us stay until they end, or are [reset](Gateway::reset_all).
+    /// Splits nothing more. Flows that hold nothing are released at once, the others when what they
+    /// hold has been delivered, or reset when nobody takes it for
+    /// [`reset_drain`](crate::Config::reset_drain). Flows that cannot go on without us stay until
+    /// they end, or are [reset](Gateway::reset_all).
     pub fn drain(&mut self, now: Instant) {
         self.leaving = Some(Release::Drain);
         let left = self.half_open.release();
@@ -27,9 +28,10 @@ impl<B: Buffer> Gateway<B> {
         self.with_all(now, |flow| release(flow, now, Release::Drain, None));
     }
 
-    /// Splits nothing from now on and counts what it would split; flows are released as by [`drain`](Gateway::drain), if they can
-    /// go on without the gateway. Or splits again. Either lasts until it is [reconfigured](Gateway::reconfigure); a gateway that
-    /// drains goes on draining.
+    /// Splits nothing from now on and counts what it would split; flows are released as by
+    /// [`drain`](Gateway::drain), if they can go on without the gateway. Or splits again. Either
+    /// lasts until it is [reconfigured](Gateway::reconfigure); a gateway that drains goes on
+    /// draining.
     pub fn only_observe(&mut self, now: Instant, observe: bool) {
         if self.leaving == Some(Release::Drain) {
             return;
@@ -55,8 +57,9 @@ impl<B: Buffer> Gateway<B> {
         self.leaving == Some(Release::Drain)
     }
 
-    /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are gone: every
-    /// flow is released, as nobody knows what its hosts have said to each other. New connections are split.
+    /// Packets have gone past the gateway for a while, as they do when it hangs or its rules are
+    /// gone: every flow is released, as nobody knows what its hosts have said to each other. New
+    /// connections are split.
     pub fn release_all(&mut self, now: Instant) {
         self.candidates.clear();
         self.with_all(now, |flow| release(flow, now, Release::Route, None));
@@ -92,8 +95,8 @@ impl<B: Buffer> Gateway<B> {
     }
 }
 
-/// Hands a flow back, now or when it holds nothing. One whose route has changed, and whose hosts cannot go on
-/// without us, is reset.
+/// Hands a flow back, now or when it holds nothing. One whose route has changed, and whose hosts
+/// cannot go on without us, is reset.
 fn release<B: Buffer>(flow: &mut SplicedFlow<B>, now: Instant, why: Release, unheard: Option<Leg>) {
     if flow.release(now, why, unheard) == Released::Bound && why == Release::Route {
         flow.cut(now);

@@ -1,16 +1,17 @@
 //! The link behind a side: where its rate is known, all flows take turns on it.
 //!
 //! So they have equal shares whenever they began and however large their windows are (Nagle, RFC
-//! 970), the link's own queue stays empty as far as they fill it, and what waits does so here, where
-//! a stream's size bounds it. A flow that has nothing to send leaves its turn to the others.
+//! 970), the link's own queue stays empty as far as they fill it, and what waits does so here,
+//! where a stream's size bounds it. A flow that has nothing to send leaves its turn to the others.
 //!
 //! Shares are equal in bytes, whatever the size of segments: deficit round robin (Shreedhar and
 //! Varghese, 1996). A flow is given a quantum when its turn comes, sends until that is used up, and
 //! then goes behind the others; what it has sent beyond the quantum it goes without next time. Who
 //! pauses keeps what is left, and the place: that is less than a quantum, however long it pauses.
 //!
-//! What is in flight to a host that does not answer may be lost, or wait in a queue that stands still; nobody knows. So such flows
-//! wait for each other where the link is full, and keep no others waiting.
+//! What is in flight to a host that does not answer may be lost, or wait in a queue that stands
+//! still; nobody knows. So such flows wait for each other where the link is full, and keep no
+//! others waiting.
 //!
 //! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
 //! take more than half of the link from data, or a flood of them would keep it waiting for ever.
@@ -29,8 +30,9 @@ use rate_control::{LossyRound, RateControl};
 use spread_budget::SpreadBudget;
 use std::collections::BTreeMap;
 
-/// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more, many
-/// flows would wait long for each other; of a super-segment the rest is taken from later turns.
+/// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more,
+/// many flows would wait long for each other; of a super-segment the rest is taken from later
+/// turns.
 const QUANTUM: i32 = 1_500;
 
 /// Where a flow stands among those that share a link.
@@ -86,7 +88,8 @@ pub(super) struct LinkScheduler {
     last_place: u64,
     /// Watches it for the flows that take its losses for its own.
     control: Option<RateControl>,
-    /// Bytes that all flows have in flight, if it is watched, and those of them to hosts that are not heard.
+    /// Bytes that all flows have in flight, if it is watched, and those of them to hosts that are
+    /// not heard.
     in_flight: u64,
     in_flight_unheard: u64,
     /// It was watched, and has carried too little.
@@ -131,7 +134,8 @@ impl LinkScheduler {
         link(old) != link(new)
     }
 
-    /// Another link is said to be there. Flows keep their places; each is to be [told](LinkScheduler::renew).
+    /// Another link is said to be there. Flows keep their places; each is to be
+    /// [told](LinkScheduler::renew).
     pub(super) fn reconfigure(&mut self, leg: &LegConfig) {
         let LinkScheduler {
             rate,
@@ -173,8 +177,8 @@ impl LinkScheduler {
         self.rate.is_some() && waits
     }
 
-    /// Whether all flows together have as much in flight as fills the link, and a quarter; for a flow whose host is heard, all
-    /// those of such hosts.
+    /// Whether all flows together have as much in flight as fills the link, and a quarter; for a
+    /// flow whose host is heard, all those of such hosts.
     fn is_full(&self, unheard: bool) -> bool {
         let product = self.control.as_ref().and_then(RateControl::product);
         let in_flight =
@@ -213,8 +217,8 @@ impl LinkScheduler {
         self.in_flight_unheard -= if turn.is_unheard() { u64::from(turn.in_flight) } else { 0 };
     }
 
-    /// Whether a flow that begins has to make do with what leaves at once: others begin, too, or the link is
-    /// overloaded.
+    /// Whether a flow that begins has to make do with what leaves at once: others begin, too, or
+    /// the link is overloaded.
     pub(super) fn ends_spread(&mut self, now: Instant) -> bool {
         let overloaded = self.rate.is_some();
         self.spread_budget.as_mut().is_some_and(|budget| overloaded || !budget.is_left(now))
@@ -260,7 +264,8 @@ impl LinkScheduler {
         self.rate
     }
 
-    /// Whether a flow has taken its losses for its own, and has told of it: its other end is a gateway.
+    /// Whether a flow has taken its losses for its own, and has told of it: its other end is a
+    /// gateway.
     pub(super) fn is_reported(&self) -> bool {
         self.control.as_ref().is_some_and(|control| control.product().is_some())
     }
@@ -296,8 +301,8 @@ impl LinkScheduler {
         }
     }
 
-    /// A flow is to send at `moment` by its own pacer, or at none. If that wakes late, what it makes up for has to pass
-    /// here, too.
+    /// A flow is to send at `moment` by its own pacer, or at none. If that wakes late, what it
+    /// makes up for has to pass here, too.
     pub(super) fn expect(&mut self, moment: Option<Instant>) {
         match moment {
             Some(moment) => self.pacer.wait(moment.max(self.pacer.next())),
@@ -335,8 +340,8 @@ impl LinkScheduler {
         self.queue(is_unheard).remove(&place)
     }
 
-    /// Whether it is the turn of flow `id`, which came [next](LinkScheduler::next). If not, it goes behind
-    /// the others, with a quantum more.
+    /// Whether it is the turn of flow `id`, which came [next](LinkScheduler::next). If not, it goes
+    /// behind the others, with a quantum more.
     pub(super) fn begins(&mut self, id: usize, turn: &mut DrrEntry) -> bool {
         turn.set(WAITS, false);
         if turn.deficit <= 0 {
@@ -352,7 +357,8 @@ impl LinkScheduler {
     /// In its turn the flow has sent something: on this link, if `sent`.
     pub(super) fn used(&mut self, id: usize, turn: &mut DrrEntry, sent: Option<Sent>) {
         let Some(Sent { bytes, data: true }) = sent else {
-            // An acknowledgment came first, or something for the other side: the turn is still to come.
+            // An acknowledgment came first, or something for the other side: the turn is still to
+            // come.
             return self.wait(id, turn);
         };
         turn.deficit = turn.deficit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));

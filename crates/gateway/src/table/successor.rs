@@ -29,8 +29,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// Forgets flow `id`, and takes a SYN or SYN-ACK between its ends. The RSTs that the flow has left to say go first: its far
-    /// host may not know of its end, and would challenge the SYN.
+    /// Forgets flow `id`, and takes a SYN or SYN-ACK between its ends. The RSTs that the flow has
+    /// left to say go first: its far host may not know of its end, and would challenge the SYN.
     pub(super) fn succeed(&mut self, now: Instant, id: usize, syn: Segment<'_>) -> Disposition {
         let sides = self.flows[id].sides();
         let mut waits = false;
@@ -51,8 +51,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// A RST has come from the host of `leg`, on side `from`. If it answers a question after a SYN, that
-    /// opens another connection.
+    /// A RST has come from the host of `leg`, on side `from`. If it answers a question after a SYN,
+    /// that opens another connection.
     pub(super) fn open_confirmed(&mut self, now: Instant, id: usize, leg: Leg, from: Side) {
         let Some((spliced, _)) = self.flows.get_mut(id).and_then(|flow| flow.spliced_mut()) else {
             return;

@@ -1,8 +1,9 @@
 //! Flows that are over, in few bytes each, until they are forgotten.
 //!
-//! They take no flow's place and nothing of the pool. They have a limit of their own; a flow that ends beyond it
-//! is forgotten at once, and what its hosts still send is forwarded. An entry has no timer: the table is looked
-//! through when the first is due to be forgotten or to repeat a reset, at most once a [`SWEEP`].
+//! They take no flow's place and nothing of the pool. They have a limit of their own; a flow that
+//! ends beyond it is forgotten at once, and what its hosts still send is forwarded. An entry has no
+//! timer: the table is looked through when the first is due to be forgotten or to repeat a reset,
+//! at most once a [`SWEEP`].
 
 use super::{Disposition, Gateway};
 use crate::Side;
@@ -19,8 +20,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// By how much an entry may outlive its deadline.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// How many resets are repeated in one sweep, so that a storm of them does not come back as a burst. Beyond, their
-/// turn is passed over.
+/// How many resets are repeated in one sweep, so that a storm of them does not come back as a
+/// burst. Beyond, their turn is passed over.
 const MAX_REPEATS: usize = 1024;
 
 /// The table.
@@ -93,7 +94,8 @@ impl<B: Buffer> Gateway<B> {
         true
     }
 
-    /// A segment of a flow that is over; None if there is no such flow, or the port is used again (RFC 9293, 3.6.1).
+    /// A segment of a flow that is over; None if there is no such flow, or the port is used again
+    /// (RFC 9293, 3.6.1).
     pub(super) fn handle_over(
         &mut self,
         now: Instant,

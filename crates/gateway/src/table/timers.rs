@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 pub(super) struct Alarm(Option<Instant>);
 
 impl Alarm {
-    /// Brings it forward to `due`. An alarm that is already set for an earlier moment stays: when it
-    /// fires, the flow says when it is really due.
+    /// Brings it forward to `due`. An alarm that is already set for an earlier moment stays: when
+    /// it fires, the flow says when it is really due.
     fn set(&mut self, timers: &mut BTreeSet<(Instant, usize)>, id: usize, due: Instant) {
         match self.0 {
             Some(at) if at <= due => {}

@@ -1,11 +1,13 @@
 //! What peer gateways tell of the link, and what becomes of it.
 //!
-//! It is a hint for what the operator of this end has not said: sizes follow from it, and the rate with which the link is
-//! used begins there, is lowered where less is delivered, and raised where the link carries more (`scheduler::rate_control`).
-//! Where both ends' operators have said something and it differs, each keeps to his own, and is told.
+//! It is a hint for what the operator of this end has not said: sizes follow from it, and the rate
+//! with which the link is used begins there, is lowered where less is delivered, and raised where
+//! the link carries more (`scheduler::rate_control`). Where both ends' operators have said
+//! something and it differs, each keeps to his own, and is told.
 //!
-//! Anybody can send SYNs, so what is told in one counts when its connection is open; a SYN-ACK has answered a SYN of
-//! ours. Behind a hub there may be several links: where peers contradict each other, none of them is believed.
+//! Anybody can send SYNs, so what is told in one counts when its connection is open; a SYN-ACK has
+//! answered a SYN of ours. Behind a hub there may be several links: where peers contradict each
+//! other, none of them is believed.
 
 use super::Gateway;
 use super::scheduler::LinkScheduler;
@@ -17,7 +19,8 @@ use crate::observe::Event;
 use bentpipe_core::tcp::buffer::Buffer;
 use std::collections::VecDeque;
 
-/// Of so many connections that are being opened it is kept what their SYNs tell: it is told by each one.
+/// Of so many connections that are being opened it is kept what their SYNs tell: it is told by each
+/// one.
 const OPENING: usize = 8;
 
 /// What has been told.
@@ -47,8 +50,8 @@ impl ToldLinks {
         self.opening.push_back((key, link));
     }
 
-    /// The satellite leg of a connection that is being opened, where its SYN has told something. That it is no forgery is
-    /// not known: a promise costs nothing before it is answered.
+    /// The satellite leg of a connection that is being opened, where its SYN has told something.
+    /// That it is no forgery is not known: a promise costs nothing before it is answered.
     pub(super) fn leg_for(&self, key: &FlowKey, leg: &LegConfig) -> LegConfig {
         let told = self.opening.iter().find(|(known, _)| known == key);
         told.map_or(*leg, |(_, link)| leg.with_told(link.mirrored()))

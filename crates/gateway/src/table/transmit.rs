@@ -20,8 +20,8 @@ pub enum Disposition {
     RewriteAck(Reason, AckRewrite),
 }
 
-/// A packet to be sent. Its payload is fetched with [`Gateway::payload`](super::Gateway::payload) before anything else
-/// is asked of the gateway.
+/// A packet to be sent. Its payload is fetched with [`Gateway::payload`](super::Gateway::payload)
+/// before anything else is asked of the gateway.
 #[derive(Debug, Clone)]
 pub struct Transmit {
     /// The side towards which it goes.

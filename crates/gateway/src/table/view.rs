@@ -13,8 +13,8 @@ use std::net::{IpAddr, SocketAddr};
 /// How far a flow has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowState {
-    /// Between the SYN and the client's acknowledgment of the SYN-ACK. Before the SYN-ACK, flows are
-    /// counted and not shown.
+    /// Between the SYN and the client's acknowledgment of the SYN-ACK. Before the SYN-ACK, flows
+    /// are counted and not shown.
     Opening,
     /// Split, and neither host has ended or reset it.
     Open,
@@ -101,8 +101,8 @@ impl TakenFor {
 pub struct LinkView {
     /// What losses are taken for.
     pub losses: TakenFor,
-    /// The circuit breaker has opened (RFC 8084): the link carried less than half of what it was sent, and losses,
-    /// which were the link's own before, are believed.
+    /// The circuit breaker has opened (RFC 8084): the link carried less than half of what it was
+    /// sent, and losses, which were the link's own before, are believed.
     pub circuit_broken: bool,
     /// The rate that is configured, or that a peer gateway has told.
     pub rate: Option<Rate>,
@@ -110,8 +110,8 @@ pub struct LinkView {
     pub told: bool,
     /// What a peer gateway says of the link, as seen from here, where something else is configured.
     pub contradiction: Option<ToldLink>,
-    /// The rate at which flows take turns on it, if they do: lower while the link carries less than configured, or
-    /// what it was found to carry if nothing is configured.
+    /// The rate at which flows take turns on it, if they do: lower while the link carries less than
+    /// configured, or what it was found to carry if nothing is configured.
     pub used_at: Option<Rate>,
 }
 

@@ -1,5 +1,5 @@
-//! Links of known rate whose losses are their own: what the flows see of them, and what is done when one
-//! is not what it is held for.
+//! Links of known rate whose losses are their own: what the flows see of them, and what is done
+//! when one is not what it is held for.
 
 use super::Gateway;
 use super::access::Context;
@@ -18,7 +18,8 @@ impl<B: Buffer> Gateway<B> {
     pub fn satellite_link(&self) -> LinkView {
         let (leg, link) = (&self.config.satellite, &self.links[Side::Satellite]);
         let losses = match leg.tolerates_losses() {
-            // A gateway behind which there are only clients announces itself in SYNs, which do not make it known.
+            // A gateway behind which there are only clients announces itself in SYNs, which do not
+            // make it known.
             true if link.is_told() && (self.peer_known || link.is_reported()) => TakenFor::Link,
             true => TakenFor::ToldApart,
             false => TakenFor::Believed,
@@ -33,8 +34,8 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
-    /// The link carries less than half of what it is sent. From now on losses are taken for congestion,
-    /// by all flows.
+    /// The link carries less than half of what it is sent. From now on losses are taken for
+    /// congestion, by all flows.
     pub(crate) fn believe_losses(&mut self, side: Side) {
         self.events.push(Event::CircuitBroken(side));
         self.links[side].break_circuit(self.config.leg(side).rate);
@@ -78,8 +79,8 @@ impl<B: Buffer> Gateway<B> {
 }
 
 impl Context<'_> {
-    /// The flow is asked for something to send: a leg that has its first data begins with what of its link
-    /// is free, where that is wanted.
+    /// The flow is asked for something to send: a leg that has its first data begins with what of
+    /// its link is free, where that is wanted.
     pub(super) fn begin_with_free_share<B: Buffer>(&mut self, flow: &mut SplicedFlow<B>) {
         for leg in Leg::BOTH {
             let side = self.sides[leg];
@@ -93,8 +94,8 @@ impl Context<'_> {
         }
     }
 
-    /// The flow is asked for something to send: one that begins has no more than ten segments where others
-    /// begin, too.
+    /// The flow is asked for something to send: one that begins has no more than ten segments where
+    /// others begin, too.
     pub(super) fn end_spread<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
         for leg in Leg::BOTH {
             let sender = &mut flow.leg_mut(leg).tcb.sender;

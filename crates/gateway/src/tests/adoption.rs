@@ -1,5 +1,5 @@
-//! Connections that are split in mid-life (G01-W-1): forwarded while they are short, copied once they prove long, and
-//! split when we have whatever a host may still ask for.
+//! Connections that are split in mid-life (G01-W-1): forwarded while they are short, copied once
+//! they prove long, and split when we have whatever a host may still ask for.
 
 use super::*;
 use bentpipe_core::units::Bytes;
@@ -36,7 +36,8 @@ impl Table {
         self.forwards(Side::Lan, &ack, b"");
     }
 
-    /// A connection whose client has sent 3000 bytes, of which the server has acknowledged 1000: that is enough.
+    /// A connection whose client has sent 3000 bytes, of which the server has acknowledged 1000:
+    /// that is enough.
     fn copied() -> Table {
         let mut table = Table::new(config(1000));
         table.pass_handshake();
@@ -110,7 +111,8 @@ fn a_connection_that_has_proved_long_is_split_where_nothing_is_in_flight() {
     assert_eq!(table.payload_to(Side::Lan, &sent), [(1, b"reply".to_vec())]);
 }
 
-/// What is in flight when the connection is split was forwarded; we have a copy of what is not acknowledged.
+/// What is in flight when the connection is split was forwarded; we have a copy of what is not
+/// acknowledged.
 #[test]
 fn a_connection_is_split_amid_a_transfer() {
     let mut table = Table::copied();
@@ -204,8 +206,8 @@ fn timestamps_that_were_not_agreed_on_mean_nothing() {
     assert_eq!(to(Side::Satellite).window, 61_000);
 }
 
-/// Fault seed 97427243: a window that somebody else has opened, on another path, lets the client go on. The server has
-/// promised less by us, and so do we.
+/// Fault seed 97427243: a window that somebody else has opened, on another path, lets the client go
+/// on. The server has promised less by us, and so do we.
 #[test]
 fn what_lies_beyond_the_window_is_not_copied() {
     let mut table = Table::copied();

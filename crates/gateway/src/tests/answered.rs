@@ -1,4 +1,5 @@
-//! A flood of SYNs that a live server answers, and whose clients never do; and honest clients in it.
+//! A flood of SYNs that a live server answers, and whose clients never do; and honest clients in
+//! it.
 
 use super::*;
 use crate::Handshake;
@@ -117,7 +118,8 @@ impl Table {
         Hand { client, forwarded }
     }
 
-    /// The client's acknowledgment and its first data; whether the connection is split. It is over then.
+    /// The client's acknowledgment and its first data; whether the connection is split. It is over
+    /// then.
     fn conclude(&mut self, hand: &Hand) -> bool {
         let ip = IpHeader { src: hand.client.0, ..Self::ip(Side::Lan) };
         let mut verdicts = Vec::new();
@@ -254,8 +256,8 @@ fn what_a_peer_adds_is_accepted_while_there_is_room_for_those_who_need_us() {
     }
 }
 
-/// Where the server has been answered already it would have to be reset: such a flow keeps its place, and
-/// beyond a quarter of the table servers are answered by their clients.
+/// Where the server has been answered already it would have to be reset: such a flow keeps its
+/// place, and beyond a quarter of the table servers are answered by their clients.
 #[test]
 fn a_flow_whose_server_was_answered_keeps_its_place() {
     let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };

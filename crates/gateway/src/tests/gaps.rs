@@ -1,4 +1,5 @@
-//! Connections that are forwarded and miss bytes that nobody has any more, and all that looks like it.
+//! Connections that are forwarded and miss bytes that nobody has any more, and all that looks like
+//! it.
 
 use super::*;
 use Side::{Lan, Satellite};
@@ -46,8 +47,8 @@ impl Table {
         self.sent()
     }
 
-    /// The client's timer expires again and again, doubled each time, and what is sent is answered. What
-    /// the gateway sends, and when.
+    /// The client's timer expires again and again, doubled each time, and what is sent is answered.
+    /// What the gateway sends, and when.
     fn time_out(
         &mut self,
         times: u32,
@@ -171,8 +172,8 @@ fn it_takes_three_times_and_seventeen_seconds() {
     }
 }
 
-/// A gateway that leaves the connection to its hosts still delivers what it holds, now and then after a long fade. So
-/// does any other holder: it passes here.
+/// A gateway that leaves the connection to its hosts still delivers what it holds, now and then
+/// after a long fade. So does any other holder: it passes here.
 #[test]
 fn as_long_as_somebody_sends_what_is_missing_nothing_is_lost() {
     let mut table = begun_anew();
@@ -232,8 +233,8 @@ fn keep_alives_and_probes_of_a_window_are_no_repetitions() {
     }
 }
 
-/// RFC 8985, 7: the last segment is sent once more when nothing has come, and then its timer expires. RFC 2018, 8:
-/// so it does when a receiver has thrown away what it had reported.
+/// RFC 8985, 7: the last segment is sent once more when nothing has come, and then its timer
+/// expires. RFC 2018, 8: so it does when a receiver has thrown away what it had reported.
 #[test]
 fn a_tail_loss_probe_and_reneging_are_followed_by_what_is_missing() {
     let mut table = begun_anew();
@@ -262,9 +263,10 @@ fn packets_that_come_twice_or_late_are_no_repetitions() {
     assert_eq!(table.gateway.summary().forwarded_resets, 0);
 }
 
-/// Fault seed 2869776: another gateway holds what is missing, and repeats it with all that follows. Twice the first
-/// segments are lost, and once more behind an outage in which nobody is heard. Fault seed 2082428: its timer had come to
-/// its longest time in the outage, and the first segments are lost twice behind that.
+/// Fault seed 2869776: another gateway holds what is missing, and repeats it with all that follows.
+/// Twice the first segments are lost, and once more behind an outage in which nobody is heard.
+/// Fault seed 2082428: its timer had come to its longest time in the outage, and the first segments
+/// are lost twice behind that.
 #[test]
 fn an_outage_is_no_time_in_which_nobody_has_sent_what_is_missing() {
     for (waits, on) in [([2, 17, 2], &[2, 4][..]), ([17, 2, 2], &[2, 4]), ([1, 15, 8], &[8])] {
@@ -301,8 +303,8 @@ fn who_sees_one_direction_resets_nobody() {
     }
 }
 
-/// The client's segments come through here, but its retransmissions of what is missing do not; what the
-/// server says besides shows that it gets them.
+/// The client's segments come through here, but its retransmissions of what is missing do not; what
+/// the server says besides shows that it gets them.
 #[test]
 fn acknowledgments_that_are_overtaken_show_nothing() {
     let mut table = begun_anew();
@@ -314,8 +316,9 @@ fn acknowledgments_that_are_overtaken_show_nothing() {
     assert_eq!(table.gateway.summary().forwarded_resets, 0);
 }
 
-/// Fault seed 1373484: a gateway beyond this one holds what is missing, and the server's packets pass it by. It takes what the
-/// client sends, and repeats what it takes for missing: the server answers that, and says that it has it (RFC 2883).
+/// Fault seed 1373484: a gateway beyond this one holds what is missing, and the server's packets
+/// pass it by. It takes what the client sends, and repeats what it takes for missing: the server
+/// answers that, and says that it has it (RFC 2883).
 #[test]
 fn an_answer_to_what_somebody_else_has_sent_is_none() {
     let mut table = begun_anew();
@@ -333,7 +336,8 @@ fn an_answer_to_what_somebody_else_has_sent_is_none() {
     assert_eq!(sent.len(), 2);
 }
 
-/// RFC 5961: whoever does not see the traffic must not be able to end a connection by guessing a window.
+/// RFC 5961: whoever does not see the traffic must not be able to end a connection by guessing a
+/// window.
 #[test]
 fn forged_answers_to_a_client_that_waits_reset_nobody() {
     let mut table = begun_anew();

@@ -17,8 +17,8 @@ fn data(table: &Table, from: Side, seq: u64, ack: u64, value: u32) -> TcpHeader 
     table.stamp(Table::segment(from, seq, ack, Flags::ACK), value)
 }
 
-/// A request, a reply that is retransmitted once, half of a goodbye, and silences between them; what is
-/// sent and seen meanwhile.
+/// A request, a reply that is retransmitted once, half of a goodbye, and silences between them;
+/// what is sent and seen meanwhile.
 fn story(hibernate_after: Duration) -> Vec<String> {
     let mut table = table(hibernate_after);
     let mut told = Vec::new();
@@ -78,7 +78,8 @@ fn a_flow_rests_until_something_happens_to_it() {
     let forged = data(&table, Side::Lan, 1 << 30, 1, 602);
     assert_eq!(table.send(Side::Lan, forged, b"").len(), 1);
     assert_eq!(table.gateway.hibernated(), 1);
-    // The connection's own restores it, for as long as there is something to do and two seconds more.
+    // The connection's own restores it, for as long as there is something to do and two seconds
+    // more.
     let request = data(&table, Side::Lan, 1, 1, 603);
     table.send(Side::Lan, request, b"hello");
     table.wait(Duration::from_millis(500));

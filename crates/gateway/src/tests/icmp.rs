@@ -178,7 +178,8 @@ fn short_segments_that_are_still_too_long_are_cut_as_well() {
     assert!(sent.iter().all(|sent| !sent.ip.dont_fragment));
 }
 
-/// Routers may cut what the hosts let them cut: one whose ICMP is filtered is passed as without a gateway.
+/// Routers may cut what the hosts let them cut: one whose ICMP is filtered is passed as without a
+/// gateway.
 #[test]
 fn a_host_without_df_has_none_on_the_other_leg_either() {
     let mut table = Table::new(Config::default());

@@ -140,8 +140,8 @@ fn the_syn_ack_is_repeated_in_the_servers_stead() {
     assert_eq!(table.gateway.flows(), 1);
 }
 
-/// A burst of losses swallows all that the client's side says for more than a minute. A host that had sent the SYN-ACK
-/// itself would go on for three (RFC 9293, 3.8.3, MUST-23).
+/// A burst of losses swallows all that the client's side says for more than a minute. A host that
+/// had sent the SYN-ACK itself would go on for three (RFC 9293, 3.8.3, MUST-23).
 #[test]
 fn a_client_that_is_silent_for_two_minutes_keeps_its_connection() {
     let (mut table, _, _) = answered(false);
@@ -195,7 +195,8 @@ fn data_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
     assert!(table.sent().is_empty());
 }
 
-/// The end of what the server says overtakes the handshake, too: the client is not to hear of it past us.
+/// The end of what the server says overtakes the handshake, too: the client is not to hear of it
+/// past us.
 #[test]
 fn a_fin_that_a_peer_sends_early_is_not_passed_on_before_the_handshake() {
     let mut table = Table::new(Config::default());
@@ -261,8 +262,8 @@ fn line(sent: &[Transmit]) -> &Transmit {
     sent.iter().find(|sent| sent.payload_len() == 9).expect("the server's line")
 }
 
-/// The peer leaves before the handshake is over: the client's host never offered what was added, and is
-/// served without. What the server has said by then stays, its end included.
+/// The peer leaves before the handshake is over: the client's host never offered what was added,
+/// and is served without. What the server has said by then stays, its end included.
 #[test]
 fn a_peer_that_leaves_early_takes_its_options_with_it() {
     for (syn_comes_again, hello) in
@@ -284,8 +285,8 @@ fn a_peer_that_leaves_early_takes_its_options_with_it() {
     }
 }
 
-/// Fault seed 1846668: it leaves when the client has answered, and its host takes some of what the server has said early
-/// before it is heard here.
+/// Fault seed 1846668: it leaves when the client has answered, and its host takes some of what the
+/// server has said early before it is heard here.
 #[test]
 fn what_a_host_has_taken_by_itself_is_not_sent_without_its_peers_options() {
     for (acked, left) in [(5, 5), (10, 0)] {
@@ -303,8 +304,8 @@ fn what_a_host_has_taken_by_itself_is_not_sent_without_its_peers_options() {
     }
 }
 
-/// What was sent early is retransmitted on the client's own terms, and called so; and of that no more than the client
-/// has not acknowledged until its turn comes.
+/// What was sent early is retransmitted on the client's own terms, and called so; and of that no
+/// more than the client has not acknowledged until its turn comes.
 #[test]
 fn what_was_sent_early_is_not_new_to_a_leg_that_begins_again() {
     let mut config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };
@@ -329,7 +330,8 @@ fn what_was_sent_early_is_not_new_to_a_leg_that_begins_again() {
     assert_eq!((added.table.gateway.flows(), added.table.gateway.held()), (1, 0));
 }
 
-/// The same where it has all, the server's end included: that is sent once more, or the hosts go on by themselves.
+/// The same where it has all, the server's end included: that is sent once more, or the hosts go on
+/// by themselves.
 #[test]
 fn a_host_that_has_taken_all_by_itself_is_not_reset() {
     for syn_comes_again in [false, true] {
@@ -364,8 +366,8 @@ fn options_that_the_peer_uses_are_not_taken_back_by_an_old_syn() {
     assert!(line(&sent).tcp.options.timestamps.is_some());
 }
 
-/// Fault seed 1682600: somebody has added timestamps to the SYN without saying so, and then goes without
-/// them. The server keeps to them, and would drop what its client sends without us.
+/// Fault seed 1682600: somebody has added timestamps to the SYN without saying so, and then goes
+/// without them. The server keeps to them, and would drop what its client sends without us.
 #[test]
 fn a_server_that_keeps_what_its_client_goes_without_is_bound_to_us() {
     let config = Config { handshake: Handshake::DownstreamFirst, ..Config::default() };

@@ -129,8 +129,8 @@ fn the_third_syn_goes_out_bare_and_the_first_two_alike() {
     assert_eq!(third, tcp.options);
 }
 
-/// There was no room for the client's first SYN, to which a gateway before us had added options; the
-/// second one came bare. The server still answers the first.
+/// There was no room for the client's first SYN, to which a gateway before us had added options;
+/// the second one came bare. The server still answers the first.
 #[test]
 fn a_synack_that_answers_another_syn_than_ours_opens_nothing() {
     let plain = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
@@ -165,8 +165,8 @@ fn accepted() -> Table {
     table
 }
 
-/// The client's SYN comes a third time because the SYN-ACK to it was lost: a bare copy would make the peer
-/// take the options back.
+/// The client's SYN comes a third time because the SYN-ACK to it was lost: a bare copy would make
+/// the peer take the options back.
 #[test]
 fn a_syn_that_was_answered_goes_out_with_what_was_accepted() {
     let mut table = accepted();
@@ -176,8 +176,9 @@ fn a_syn_that_was_answered_goes_out_with_what_was_accepted() {
     assert!(sent[0].tcp.options.timestamps.is_some());
 }
 
-/// Fault seed 1944787: a SYN with other numbers, forged in the name of a host, before the client has answered the
-/// SYN-ACK, or before that has come. The hosts cannot go on by themselves with what we have added.
+/// Fault seed 1944787: a SYN with other numbers, forged in the name of a host, before the client
+/// has answered the SYN-ACK, or before that has come. The hosts cannot go on by themselves with
+/// what we have added.
 #[test]
 fn a_forged_syn_does_not_part_us_from_a_connection_with_added_options() {
     for flags in [Flags::SYN, Flags::SYN | Flags::FIN, Flags::SYN | Flags::ACK] {
@@ -226,7 +227,8 @@ fn a_client_may_begin_anew_where_options_were_added() {
     assert_eq!(disposition(&mut table, Side::Lan, &anew), Disposition::Consumed);
 }
 
-/// A bare copy that was on its way makes the peer take the options back, before the client has answered.
+/// A bare copy that was on its way makes the peer take the options back, before the client has
+/// answered.
 #[test]
 fn options_that_the_peer_takes_back_are_not_used() {
     for (taken_back, stamped) in [(false, true), (true, false)] {
@@ -242,8 +244,8 @@ fn options_that_the_peer_takes_back_are_not_used() {
     }
 }
 
-/// Fault seed 1805356: there was no room here for the client's first SYN. The answer to it reaches the peer
-/// before ours, and has nothing of what the peer offers by now: so it goes without.
+/// Fault seed 1805356: there was no room here for the client's first SYN. The answer to it reaches
+/// the peer before ours, and has nothing of what the peer offers by now: so it goes without.
 #[test]
 fn a_peer_that_has_taken_another_synack_goes_without_what_it_added() {
     for stamped in [true, false] {
@@ -271,7 +273,8 @@ fn a_peer_that_has_taken_another_synack_goes_without_what_it_added() {
     }
 }
 
-/// Without timestamps a peer would not notice that this gateway has left, and go on with scaled windows.
+/// Without timestamps a peer would not notice that this gateway has left, and go on with scaled
+/// windows.
 #[test]
 fn a_window_scale_is_added_only_together_with_timestamps() {
     let mut table = Table::new(Config { add_options: AddOptions::Always, ..Config::default() });
@@ -284,8 +287,8 @@ fn a_window_scale_is_added_only_together_with_timestamps() {
     );
 }
 
-/// Fault seed 365525: a peer that did not hear us for long sends what it holds, and its first segments
-/// are lost. The server would have answered the others without our timestamps.
+/// Fault seed 365525: a peer that did not hear us for long sends what it holds, and its first
+/// segments are lost. The server would have answered the others without our timestamps.
 #[test]
 fn what_lies_beyond_a_syn_acks_window_does_not_reach_the_server() {
     let mut table = Table::new(Config::default());
@@ -306,8 +309,9 @@ fn what_lies_beyond_a_syn_acks_window_does_not_reach_the_server() {
     assert_eq!(table.gateway.half_open(), 0);
 }
 
-/// Fault seed 60188547: the client's segments take another path by now, and the server acknowledges them. What it has said
-/// by way of us has later timestamps than our own would, so that its client would drop these.
+/// Fault seed 60188547: the client's segments take another path by now, and the server acknowledges
+/// them. What it has said by way of us has later timestamps than our own would, so that its client
+/// would drop these.
 #[test]
 fn a_handshake_that_goes_on_past_us_is_left_alone() {
     for (acked, leaves) in [(1, false), (101, true), (70_000, false)] {
@@ -326,8 +330,9 @@ fn a_handshake_that_goes_on_past_us_is_left_alone() {
     }
 }
 
-/// Fault seed 70086552: the client's data reaches the server before its acknowledgment of the SYN-ACK, on another path, and
-/// the server answers by way of us. The flow's first segment is not older than that, for which its client would drop it.
+/// Fault seed 70086552: the client's data reaches the server before its acknowledgment of the
+/// SYN-ACK, on another path, and the server answers by way of us. The flow's first segment is not
+/// older than that, for which its client would drop it.
 #[test]
 fn a_flow_begins_with_the_latest_clock_that_was_forwarded() {
     for (seq, ack, later, first) in

@@ -86,8 +86,8 @@ fn who_has_not_taken_a_reset_is_told_again_where_it_says() {
     assert_eq!(table.gateway.flows(), 0);
 }
 
-/// Fault seed 94514114: the client has called again while nothing was known yet of its reset, and that SYN was forwarded. A RST
-/// for the answer would end what the client waits for.
+/// Fault seed 94514114: the client has called again while nothing was known yet of its reset, and
+/// that SYN was forwarded. A RST for the answer would end what the client waits for.
 #[test]
 fn the_answer_to_another_syn_is_not_reset() {
     let mut table = Table::new(Config::default());

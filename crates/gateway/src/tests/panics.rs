@@ -6,7 +6,8 @@ use bentpipe_core::units::{Bytes, Offset};
 use std::cell::Cell;
 use std::ops::Range;
 
-/// Real bytes, and a mine: who has stored [`MINE`] panics at the n-th use after it, whatever that is.
+/// Real bytes, and a mine: who has stored [`MINE`] panics at the n-th use after it, whatever that
+/// is.
 #[derive(Debug, Default)]
 struct Mined {
     chunks: Chunks,

@@ -114,7 +114,8 @@ fn what_is_held_when_a_host_takes_a_fake_is_still_delivered() {
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
 
-/// Its host knows of options that the client has not: forwarded, the segment would mean another thing.
+/// Its host knows of options that the client has not: forwarded, the segment would mean another
+/// thing.
 #[test]
 fn a_fake_in_a_flow_with_options_of_ours_is_dropped() {
     let mut table = Table::new(Config { add_options: AddOptions::Always, ..Config::default() });
@@ -137,8 +138,8 @@ fn a_fake_in_a_flow_with_options_of_ours_is_dropped() {
     assert_eq!(table.towards_server(&sent), b"true");
 }
 
-/// A peer gateway knows that it is alone by a client's segment without the timestamps that it has added, and a fake
-/// has none: nobody adds them to what is forwarded.
+/// A peer gateway knows that it is alone by a client's segment without the timestamps that it has
+/// added, and a fake has none: nobody adds them to what is forwarded.
 #[test]
 fn a_fake_takes_nothing_back_in_a_handshake() {
     for fake in Fake::ALL {
@@ -189,8 +190,8 @@ fn a_fake_of_a_reset_does_not_end_a_handshake() {
     }
 }
 
-/// It has taken the fake behind a peer gateway, which has left because of that: its timestamps are missing at once,
-/// and not only after it has been silent for long.
+/// It has taken the fake behind a peer gateway, which has left because of that: its timestamps are
+/// missing at once, and not only after it has been silent for long.
 #[test]
 fn a_peer_gateway_that_leaves_because_of_a_fake_is_believed() {
     for fake in Fake::ALL {
@@ -248,8 +249,8 @@ fn data_with_malformed_options_is_taken() {
     }
 }
 
-/// The client has reset, and what it had sent is being delivered: what looks as if it came from the server, and
-/// may not, is not heard.
+/// The client has reset, and what it had sent is being delivered: what looks as if it came from the
+/// server, and may not, is not heard.
 #[test]
 fn a_fake_does_not_touch_a_drain() {
     for hop_limit in [60, 4] {

@@ -139,7 +139,8 @@ fn a_client_cannot_take_the_whole_table() {
     }
 }
 
-/// Behind masquerade on the gateway's own host all clients have one address; who opens a connection counts all the same.
+/// Behind masquerade on the gateway's own host all clients have one address; who opens a connection
+/// counts all the same.
 #[test]
 fn clients_are_told_apart_behind_the_same_address() {
     let rule = Rule {

@@ -84,7 +84,8 @@ impl Stalled {
         self.give(port, Side::Lan, Table::segment(Side::Lan, at, 1, Flags::ACK), payload);
     }
 
-    /// Opens `flows` that rest, on ports from 1 on. The servers of the first ones stop reading while their clients send.
+    /// Opens `flows` that rest, on ports from 1 on. The servers of the first ones stop reading
+    /// while their clients send.
     fn rest_beside_stopped_readers(&mut self, flows: u16, stopped: u16) {
         assert!((1..=flows).all(|port| self.open(port)));
         self.wait(Duration::from_secs(3));
@@ -102,7 +103,8 @@ fn part(at: u64, len: u64) -> Vec<u8> {
     (at..at + len).map(|offset| (offset % 251) as u8).collect()
 }
 
-/// G01-W-12: a window that was promised while there was room is no reason to hold more than there is.
+/// G01-W-12: a window that was promised while there was room is no reason to hold more than there
+/// is.
 #[test]
 fn a_full_pool_takes_nothing_beyond_the_guarantee() {
     let mut stalled = Stalled::new(32 << 10, 4 << 10);
@@ -172,7 +174,8 @@ fn what_comes_in_any_order_is_delivered_from_a_pool_that_is_full() {
     }
 }
 
-/// A window that has closed opens again by more than is too little to be told (RFC 9293, 3.8.6.2.2).
+/// A window that has closed opens again by more than is too little to be told (RFC 9293,
+/// 3.8.6.2.2).
 #[test]
 fn a_flow_goes_on_beside_a_reader_that_stopped() {
     for guaranteed in [2_000, 4 << 10, 16 << 10] {
@@ -204,7 +207,8 @@ fn a_flow_goes_on_beside_a_reader_that_stopped() {
     }
 }
 
-/// What hibernates has no share of the pool, and goes on all the same when readers have stopped meanwhile.
+/// What hibernates has no share of the pool, and goes on all the same when readers have stopped
+/// meanwhile.
 #[test]
 fn a_flow_that_hibernated_goes_on_beside_readers_that_stopped() {
     let mut stalled = Stalled::new(1 << 20, 4 << 10);
@@ -221,8 +225,8 @@ fn a_flow_that_hibernated_goes_on_beside_readers_that_stopped() {
     }
 }
 
-/// Fault seed 51595562: flows that wait for their shares of a full pool filled it with what lay behind holes, so that what
-/// fills these found no room in any.
+/// Fault seed 51595562: flows that wait for their shares of a full pool filled it with what lay
+/// behind holes, so that what fills these found no room in any.
 #[test]
 fn what_waits_for_its_share_takes_nothing_behind_a_hole() {
     // What is left beside shares is less than one, and more than a segment.
@@ -245,8 +249,8 @@ fn what_waits_for_its_share_takes_nothing_behind_a_hole() {
     }
 }
 
-/// Fault seed 91104134: the pool becomes smaller than what is held. Two gateways, each full of what the other one has no room
-/// for, waited for each other.
+/// Fault seed 91104134: the pool becomes smaller than what is held. Two gateways, each full of what
+/// the other one has no room for, waited for each other.
 #[test]
 fn a_pool_that_becomes_smaller_leaves_its_flows_their_shares() {
     let mut stalled = Stalled::new(1 << 20, 4 << 10);

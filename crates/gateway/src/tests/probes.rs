@@ -1,5 +1,5 @@
-//! Connections that are forwarded, whose bytes went with a gateway that crashed and whose sender waits for a window
-//! to open; and all that looks like it.
+//! Connections that are forwarded, whose bytes went with a gateway that crashed and whose sender
+//! waits for a window to open; and all that looks like it.
 
 use super::*;
 use Side::{Lan, Satellite};
@@ -28,7 +28,8 @@ struct Hosts {
     probe: TcpHeader,
     /// Where it says that it stands.
     nxt: u64,
-    /// What the server answers to each segment that it does not expect. Its window reaches as far as the probe.
+    /// What the server answers to each segment that it does not expect. Its window reaches as far
+    /// as the probe.
     answer: Option<TcpHeader>,
 }
 
@@ -152,8 +153,9 @@ fn the_servers_own_answers_count_too() {
     panic!("nobody is told");
 }
 
-/// Fault seed 537597: a gateway beyond this one takes the probes and holds what is missing. The server's packets pass it by, so
-/// it sends the first of that again every 8 s, and the server answers that, without SACK.
+/// Fault seed 537597: a gateway beyond this one takes the probes and holds what is missing. The
+/// server's packets pass it by, so it sends the first of that again every 8 s, and the server
+/// answers that, without SACK.
 #[test]
 fn answers_that_do_not_follow_what_is_sent_are_answers_to_somebody_else() {
     let repeated: [(u64, &[u8]); 2] = [(UNA - 1, b""), (UNA, b"data")];
@@ -179,7 +181,8 @@ fn answers_that_do_not_follow_what_is_sent_are_answers_to_somebody_else() {
     }
 }
 
-/// What hosts acknowledge by stands at SND.NXT, and something below may be on its way, or wait for a timer.
+/// What hosts acknowledge by stands at SND.NXT, and something below may be on its way, or wait for
+/// a timer.
 #[test]
 fn acknowledgments_are_no_probes() {
     let outcome = Hosts { nxt: UNA - 1, ..Hosts::stuck() }.assert_untouched();
@@ -305,7 +308,8 @@ fn the_policy_is_heeded() {
     assert!(outcome.resets.is_empty() && outcome.asked == [0, 0], "{outcome:?}");
 }
 
-/// Idle connections fill half of the table, and give way to those that send; one that is suspected does not.
+/// Idle connections fill half of the table, and give way to those that send; one that is suspected
+/// does not.
 #[test]
 fn empty_segments_take_no_place_from_data() {
     let mut table = Table::new(Config::default());

@@ -1,4 +1,5 @@
-//! What is promised to a client in an acknowledgment right behind the SYN-ACK, as its window is too narrow a field.
+//! What is promised to a client in an acknowledgment right behind the SYN-ACK, as its window is too
+//! narrow a field.
 
 use super::*;
 use crate::announce::{Announcement, ToldLink};
@@ -91,8 +92,8 @@ fn nothing_is_promised_where_nobody_could_take_it() {
     }
 }
 
-/// Opens a connection to a server behind a peer gateway, with that acknowledgment behind the SYN-ACK; how much is
-/// sent before anything is acknowledged.
+/// Opens a connection to a server behind a peer gateway, with that acknowledgment behind the
+/// SYN-ACK; how much is sent before anything is acknowledged.
 fn first_flight(ack: Option<TcpHeader>) -> i32 {
     let mut table = Table::new(known());
     let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);

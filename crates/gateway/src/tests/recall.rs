@@ -1,5 +1,5 @@
-//! Connections whose handshake has not passed here (G01-W-1): another gateway has recorded them, or this one has released
-//! them long ago. They are split once both hosts have shown where they are.
+//! Connections whose handshake has not passed here (G01-W-1): another gateway has recorded them, or
+//! this one has released them long ago. They are split once both hosts have shown where they are.
 
 use super::*;
 use crate::policy::{Action, Policy, Rule};
@@ -34,8 +34,8 @@ impl Table {
         next
     }
 
-    /// A connection of hosts with these options, of which each has sent 1000 bytes, is handed over by a gateway that
-    /// split it to the next one, while both hosts go on to 2000.
+    /// A connection of hosts with these options, of which each has sent 1000 bytes, is handed over
+    /// by a gateway that split it to the next one, while both hosts go on to 2000.
     fn handed_over(options: TcpOptions) -> Table {
         let mut table = Table::new(config());
         table.options = options;
@@ -51,7 +51,8 @@ impl Table {
         next
     }
 
-    /// A segment of a host at these offsets, with a clock that counts what it and its peer have sent.
+    /// A segment of a host at these offsets, with a clock that counts what it and its peer have
+    /// sent.
     fn at(&mut self, from: Side, seq: u64, ack: u64, data: &[u8]) -> (Disposition, Vec<Transmit>) {
         let mut tcp = Self::segment(from, seq, ack, Flags::ACK);
         let (value, echo) = (500 + (seq + ack) as u32, 500 + (seq + ack) as u32 / 2);
@@ -126,7 +127,8 @@ fn both_hosts_must_have_shown_where_they_are() {
         table.now += Duration::from_secs(1);
     }
     assert_eq!(table.split_again(), 0);
-    // The server acknowledges less than the client has sent, by more than its window of 480,000 bytes.
+    // The server acknowledges less than the client has sent, by more than its window of 480,000
+    // bytes.
     let mut table = Table::handed_over(full());
     table.passes(Side::Satellite, 2001, 1001, b"");
     table.passes(Side::Lan, 600_001, 2001, b"");
@@ -185,7 +187,8 @@ fn a_repetition_contradicts_nobody() {
     assert_eq!(table.split_again(), 1);
 }
 
-/// A gateway that has crashed had acknowledged 500 bytes of the client's, which the server has not. They are lost.
+/// A gateway that has crashed had acknowledged 500 bytes of the client's, which the server has not.
+/// They are lost.
 #[test]
 fn a_connection_that_misses_bytes_is_not_split() {
     let mut table = Table::handed_over(full());
@@ -348,8 +351,9 @@ fn a_record_that_is_far_from_where_hosts_are_is_of_no_use() {
     assert_eq!(table.split_again(), 0);
 }
 
-/// Fault seed 24057: a gateway that has left had offered more than the host does. What is sent for that is taken. Fault seed
-/// 147175722: also where it had added timestamps, which the hosts have not agreed on.
+/// Fault seed 24057: a gateway that has left had offered more than the host does. What is sent for
+/// that is taken. Fault seed 147175722: also where it had added timestamps, which the hosts have
+/// not agreed on.
 #[test]
 fn what_was_promised_before_is_taken() {
     let bare = TcpOptions { timestamps: None, ..full() };

@@ -193,8 +193,8 @@ fn sums_survive_every_change_of_the_link() {
     }
 }
 
-/// What was promised in the client's SYN holds, however little a stream may hold when it comes again and when the
-/// SYN-ACK comes.
+/// What was promised in the client's SYN holds, however little a stream may hold when it comes
+/// again and when the SYN-ACK comes.
 #[test]
 fn a_window_that_a_syn_has_promised_stays_promised() {
     let small = Config { max_stream: Some(Bytes::new(4_000)), ..Config::default() };

@@ -46,8 +46,8 @@ fn resets_to(side: Side, sent: &[Transmit]) -> Vec<SeqNum> {
         .collect()
 }
 
-/// G01-W-3 and G01-D-19: the other direction's packets show a change of route. Nothing is held: the hosts go on
-/// between themselves at once.
+/// G01-W-3 and G01-D-19: the other direction's packets show a change of route. Nothing is held: the
+/// hosts go on between themselves at once.
 #[test]
 fn a_flow_that_holds_nothing_is_released_when_its_route_changes() {
     let mut table = Table::new(Config::default());
@@ -91,8 +91,8 @@ fn what_is_held_is_sent_blindly_after_a_one_way_change() {
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
 
-/// Fault seed 40623429: the server was believed to be heard on another path, and is heard here. It has little room, and is
-/// sent the rest for as long as it takes some.
+/// Fault seed 40623429: the server was believed to be heard on another path, and is heard here. It
+/// has little room, and is sent the rest for as long as it takes some.
 #[test]
 fn a_host_that_is_heard_after_all_is_sent_what_it_misses_until_it_has_it() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -118,8 +118,9 @@ fn a_host_that_is_heard_after_all_is_sent_what_it_misses_until_it_has_it() {
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
 
-/// Fault seed 90393624: the server is heard after all, and what lets the client go on beyond all that was promised to it is the
-/// window of the server's that has passed here. It still misses bytes, and is owed them.
+/// Fault seed 90393624: the server is heard after all, and what lets the client go on beyond all
+/// that was promised to it is the window of the server's that has passed here. It still misses
+/// bytes, and is owed them.
 #[test]
 fn a_window_that_passes_says_nothing_of_what_arrived() {
     for (heard, owed) in [(true, 1), (false, 0)] {
@@ -138,8 +139,8 @@ fn a_window_that_passes_says_nothing_of_what_arrived() {
     }
 }
 
-/// Fault seed 90515275: the peer gateway has not heard that its SYN-ACK came, and repeats it. The client has ended, and would
-/// reset what is still brought for it.
+/// Fault seed 90515275: the peer gateway has not heard that its SYN-ACK came, and repeats it. The
+/// client has ended, and would reset what is still brought for it.
 #[test]
 fn a_repeated_synack_is_answered_during_a_release() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -152,8 +153,9 @@ fn a_repeated_synack_is_answered_during_a_release() {
     assert!(answers.iter().all(|answer| answer.to != Side::Lan), "{answers:?}");
 }
 
-/// Fault seed 90501727: another gateway that is left as this one is repeats what it holds, in the server's name, on its timer.
-/// That is no answer to what is repeated here, which comes the more seldom the longer nothing is heard.
+/// Fault seed 90501727: another gateway that is left as this one is repeats what it holds, in the
+/// server's name, on its timer. That is no answer to what is repeated here, which comes the more
+/// seldom the longer nothing is heard.
 #[test]
 fn what_another_gateway_repeats_does_not_end_a_back_off() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -183,8 +185,8 @@ fn what_a_host_has_not_sent_before_ends_a_back_off() {
     }
 }
 
-/// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway is
-/// told; it delivers what it holds like any other.
+/// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway
+/// is told; it delivers what it holds like any other.
 #[test]
 fn a_flow_that_is_being_released_is_not_reset_when_all_are() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -260,7 +262,8 @@ fn a_drained_flow_is_gone_when_what_it_holds_has_arrived() {
     assert_eq!(table.gateway.summary().released(Release::Drain), 1);
 }
 
-/// The client has filled the window that we had left to it. Its server's is open, and says so to nobody but us.
+/// The client has filled the window that we had left to it. Its server's is open, and says so to
+/// nobody but us.
 #[test]
 fn a_client_hears_that_the_window_is_open_when_its_flow_is_released() {
     let config = Config { max_stream: Some(Bytes::new(4_000)), ..Config::default() };
@@ -292,8 +295,8 @@ fn a_drain_has_a_limit_and_says_what_was_lost() {
     assert_eq!(resets_to(Side::Satellite, &sent).len(), 1);
 }
 
-/// The limit is for a host that takes nothing. One that is slow, as one beyond the satellite whose gateway has gone,
-/// gets all.
+/// The limit is for a host that takes nothing. One that is slow, as one beyond the satellite whose
+/// gateway has gone, gets all.
 #[test]
 fn a_drain_goes_on_while_a_host_takes_something() {
     let mut table = Table::with_backlog(&[7; 3000]);
@@ -311,10 +314,10 @@ fn a_drain_goes_on_while_a_host_takes_something() {
     assert_eq!(table.gateway.summary().lost_bytes, 3000 - 1448);
 }
 
-/// Fault seed 297010: the other gateway leaves too, and the acknowledgment of what its host has sent past us is lost.
-/// The server repeats it from beyond what we still hold. Where that is too far ahead for the client we say it in its
-/// place; where it is not, the client may have come there by what was forwarded, and takes nothing from where we are
-/// (fault seed 93119985).
+/// Fault seed 297010: the other gateway leaves too, and the acknowledgment of what its host has
+/// sent past us is lost. The server repeats it from beyond what we still hold. Where that is too
+/// far ahead for the client we say it in its place; where it is not, the client may have come there
+/// by what was forwarded, and takes nothing from where we are (fault seed 93119985).
 #[test]
 fn a_lost_acknowledgment_of_what_passed_by_is_repeated() {
     let forwarded = Disposition::Forward(Reason::Draining);
@@ -344,8 +347,8 @@ fn a_lost_acknowledgment_of_what_passed_by_is_repeated() {
     }
 }
 
-/// Fault seed 94574627: the server has all that is held from another gateway, and has gone on since by more than its window
-/// was when we heard it.
+/// Fault seed 94574627: the server has all that is held from another gateway, and has gone on since
+/// by more than its window was when we heard it.
 #[test]
 fn what_is_acknowledged_far_ahead_has_arrived() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -360,9 +363,9 @@ fn what_is_acknowledged_far_ahead_has_arrived() {
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
 
-/// Fault seed 92147917: what the server says comes through us, and what it hears of the client goes another way for the most
-/// part. When it is heard again after an outage, what it misses is not awaited until the timer has run out that has
-/// doubled all the time.
+/// Fault seed 92147917: what the server says comes through us, and what it hears of the client goes
+/// another way for the most part. When it is heard again after an outage, what it misses is not
+/// awaited until the timer has run out that has doubled all the time.
 #[test]
 fn the_first_word_after_an_outage_ends_the_back_off() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -372,7 +375,8 @@ fn the_first_word_after_an_outage_ends_the_back_off() {
     let mut sent = table.send(Side::Satellite, word.clone(), b"");
     sent.extend(table.wait(Duration::from_secs(3)));
     assert!(data_to(Side::Satellite, &sent).contains(&(1, 1448)), "{sent:?}");
-    // One that says so again and again is not answered with as many, nor where the flow is released (fault seed 144293586).
+    // One that says so again and again is not answered with as many, nor where the flow is released
+    // (fault seed 144293586).
     for leaves in [false, true] {
         if leaves {
             table.gateway.drain(table.now);
@@ -387,8 +391,8 @@ fn the_first_word_after_an_outage_ends_the_back_off() {
     }
 }
 
-/// A gateway that hangs, goes on, and hangs again; or hangs while it is being stopped. What it holds is
-/// still delivered.
+/// A gateway that hangs, goes on, and hangs again; or hangs while it is being stopped. What it
+/// holds is still delivered.
 #[test]
 fn a_hang_does_not_cut_what_leaves_or_ends_already() {
     type Act = fn(&mut Table);
@@ -415,8 +419,8 @@ fn a_hang_does_not_cut_what_leaves_or_ends_already() {
     }
 }
 
-/// After a hang nobody knows whether what was held has arrived. If nothing shows it within a minute, both
-/// hosts are reset, and the bytes are counted.
+/// After a hang nobody knows whether what was held has arrived. If nothing shows it within a
+/// minute, both hosts are reset, and the bytes are counted.
 #[test]
 fn what_a_hang_leaves_unacknowledged_ends_after_a_minute() {
     let mut table = Table::with_backlog(&[7; 3000]);
@@ -468,7 +472,8 @@ fn silence_on_both_sides_sends_what_is_held_once() {
     assert!(table.gateway.held() >= 50_000);
 }
 
-/// The near host is there, and probes the window that we have closed: that says nothing of the far one.
+/// The near host is there, and probes the window that we have closed: that says nothing of the far
+/// one.
 #[test]
 fn a_far_host_that_falls_silent_is_sent_what_is_held_whatever_the_near_one_says() {
     let mut table = Table::with_backlog(&[7; 50_000]);
@@ -487,8 +492,8 @@ fn a_far_host_that_falls_silent_is_sent_what_is_held_whatever_the_near_one_says(
     }
 }
 
-/// Fault seed 30013819: it goes on with the server by itself, past what is held, and resets there. It may use its port
-/// again, and must not meet the flow then.
+/// Fault seed 30013819: it goes on with the server by itself, past what is held, and resets there.
+/// It may use its port again, and must not meet the flow then.
 #[test]
 fn a_host_that_resets_where_its_peer_has_come_to_ends_the_release() {
     let mut table = Table::new(Config::default());
@@ -527,8 +532,9 @@ fn bare_segments_are_believed_when_no_others_come() {
     assert_eq!(table.gateway.summary().released(Release::Peer), 1);
 }
 
-/// Fault seed 1502478: the peer gateway has left, and its last acknowledgment never reached its host, which
-/// repeats what we have long had. Or it is idle, and asks whether the other one is still there.
+/// Fault seed 1502478: the peer gateway has left, and its last acknowledgment never reached its
+/// host, which repeats what we have long had. Or it is idle, and asks whether the other one is
+/// still there.
 #[test]
 fn bare_segments_that_are_repeated_are_believed_too() {
     for (seq, payload, forwarded) in
@@ -552,8 +558,8 @@ fn bare_segments_that_are_repeated_are_believed_too() {
     }
 }
 
-/// The server has yet to hear what the client was told in its name. What it sends meanwhile must not
-/// look too old to the client (RFC 5961, section 5).
+/// The server has yet to hear what the client was told in its name. What it sends meanwhile must
+/// not look too old to the client (RFC 5961, section 5).
 #[test]
 fn what_is_forwarded_acknowledges_no_less_than_we_have() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -586,9 +592,10 @@ fn what_is_forwarded_acknowledges_no_less_than_we_have() {
     assert_eq!(table.fate(Side::Satellite, &later, b"new"), unchanged);
 }
 
-/// Fault seed 1071827: a segment just where the next byte is expected, with an acknowledgment of what nobody
-/// has sent, or none at all. A host drops it (RFC 5961, section 5), so what it says reaches nobody in our words:
-/// what we still send would look too new, and all that the client sends by itself too old.
+/// Fault seed 1071827: a segment just where the next byte is expected, with an acknowledgment of
+/// what nobody has sent, or none at all. A host drops it (RFC 5961, section 5), so what it says
+/// reaches nobody in our words: what we still send would look too new, and all that the client
+/// sends by itself too old.
 #[test]
 fn what_a_host_would_not_take_says_nothing_of_a_leaving_flow() {
     for (flags, seq, ack) in [
@@ -615,8 +622,8 @@ fn what_a_host_would_not_take_says_nothing_of_a_leaving_flow() {
     }
 }
 
-/// Fault seed 140645466: what lies before all that the server has acknowledged it drops, whatever that acknowledges: its
-/// FIN, of which the client has yet to hear.
+/// Fault seed 140645466: what lies before all that the server has acknowledged it drops, whatever
+/// that acknowledges: its FIN, of which the client has yet to hear.
 #[test]
 fn what_a_host_has_long_had_says_nothing_of_a_leaving_flow() {
     for (seq, flows) in [(101, 1), (5001, 0)] {
@@ -639,8 +646,8 @@ fn what_a_host_has_long_had_says_nothing_of_a_leaving_flow() {
     }
 }
 
-/// Fault seed 156326968: another gateway may have acknowledged in the server's name what the client retransmits. The server
-/// then takes that, and drops what we still hold if it looks older.
+/// Fault seed 156326968: another gateway may have acknowledged in the server's name what the client
+/// retransmits. The server then takes that, and drops what we still hold if it looks older.
 #[test]
 fn what_is_held_looks_no_older_than_a_retransmission_that_passes() {
     let mut table = Table::with_backlog(&[7; 5000]);
@@ -656,8 +663,9 @@ fn what_is_held_looks_no_older_than_a_retransmission_that_passes() {
     assert_eq!(stamps, BTreeSet::from([600]));
 }
 
-/// Fault seed 156370737: another gateway has acknowledged in the client's name more than a window of the client's beyond
-/// what the client has itself. The server takes what the client sends, and drops what we still hold if it looks older.
+/// Fault seed 156370737: another gateway has acknowledged in the client's name more than a window
+/// of the client's beyond what the client has itself. The server takes what the client sends, and
+/// drops what we still hold if it looks older.
 #[test]
 fn what_is_held_looks_no_older_than_what_its_host_sends_a_window_behind() {
     let small = |tcp: TcpHeader| TcpHeader { window: 1000, ..tcp };
@@ -684,8 +692,8 @@ fn what_is_held_looks_no_older_than_what_its_host_sends_a_window_behind() {
     assert_eq!(stamps, BTreeSet::from([600]));
 }
 
-/// A segment without data is acceptable where the next byte is expected (RFC 9293, 3.10.7.4), so the server takes what it
-/// acknowledges, though the client has been told of more.
+/// A segment without data is acceptable where the next byte is expected (RFC 9293, 3.10.7.4), so
+/// the server takes what it acknowledges, though the client has been told of more.
 #[test]
 fn a_bare_acknowledgment_counts_where_its_receiver_stands() {
     for (seq, followed) in [(100, 101), (101, 201)] {
@@ -721,8 +729,9 @@ fn the_newest_acknowledgment_is_followed_however_much_has_passed() {
     assert!(seen > 2, "{seen}");
 }
 
-/// The way from the server changes while nothing is held, which nobody sees. Then the client sends more
-/// than the server's last window, and waits for the answer: the server has long opened its window.
+/// The way from the server changes while nothing is held, which nobody sees. Then the client sends
+/// more than the server's last window, and waits for the answer: the server has long opened its
+/// window.
 #[test]
 fn a_burst_behind_an_unseen_change_goes_out_beyond_the_window() {
     let mut table = Table::new(Config::default());
@@ -771,8 +780,9 @@ fn a_burst_behind_an_unseen_change_goes_out_beyond_the_window() {
     assert_eq!(table.gateway.summary().route_changes, 0);
 }
 
-/// Fault seed 5076025: in an outage both gateways have sent beyond the windows that they knew, and each has taken what
-/// came. Each one's acknowledgments stand at the end of the other one's window as it was known before.
+/// Fault seed 5076025: in an outage both gateways have sent beyond the windows that they knew, and
+/// each has taken what came. Each one's acknowledgments stand at the end of the other one's window
+/// as it was known before.
 #[test]
 fn two_that_have_sent_beyond_each_others_windows_hear_each_other() {
     let mut table = Table::new(Config::default());
@@ -796,8 +806,9 @@ fn two_that_have_sent_beyond_each_others_windows_hear_each_other() {
     assert_eq!(sent.last().map(|sent| sent.tcp.seq), Some(CLIENT_ISN + 20_001), "{sent:?}");
 }
 
-/// Fault seed 50123251: the peer gateway has left, and the server's own window is smaller than that gateway's was. The
-/// same has happened to the server, which stands where the client's window ends by now, below what has come from it.
+/// Fault seed 50123251: the peer gateway has left, and the server's own window is smaller than that
+/// gateway's was. The same has happened to the server, which stands where the client's window ends
+/// by now, below what has come from it.
 #[test]
 fn a_host_whose_window_is_smaller_than_its_gateways_is_heard() {
     let mut table = Table::new(Config::default());
@@ -817,9 +828,10 @@ fn a_host_whose_window_is_smaller_than_its_gateways_is_heard() {
     assert_eq!(sent.last().map(|sent| sent.tcp.seq), Some(CLIENT_ISN + 3581), "{sent:?}");
 }
 
-/// Fault seed 50547550: the hosts have another connection between the same ports by now, whose handshake has passed. What
-/// is held of the old one is nobody's any more, and the other one is not told by its numbers. Seed 70293152: nor is it reset
-/// because a host has reset the old one meanwhile.
+/// Fault seed 50547550: the hosts have another connection between the same ports by now, whose
+/// handshake has passed. What is held of the old one is nobody's any more, and the other one is not
+/// told by its numbers. Seed 70293152: nor is it reset because a host has reset the old one
+/// meanwhile.
 #[test]
 fn another_connection_of_its_ports_ends_a_release() {
     let number = |base: SeqNum| base + 0x7000_0000;

@@ -76,7 +76,8 @@ fn what_is_owed_behind_a_fin_outlives_its_sender() {
     assert_eq!(table.gateway.summary().lost_bytes, 0);
 }
 
-/// What is owed to the far host goes where the near host's last packet went, until another one shows where its packets go now.
+/// What is owed to the far host goes where the near host's last packet went, until another one
+/// shows where its packets go now.
 #[test]
 fn a_host_is_asked_for_its_way_when_nothing_comes_back_over_the_satellite() {
     let is_probe = |sent: &Transmit| sent.to == Side::Lan && sent.tcp.seq == SERVER_ISN;

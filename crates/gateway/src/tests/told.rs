@@ -41,7 +41,8 @@ fn nothing() -> Table {
     Table::new(Config::default())
 }
 
-/// A client here opens a connection on port `port` to a server whose gateway tells `link`; what is sent.
+/// A client here opens a connection on port `port` to a server whose gateway tells `link`; what is
+/// sent.
 fn call(table: &mut Table, port: u16, link: ToldLink) -> Vec<Transmit> {
     let with = |tcp: TcpHeader, options| TcpHeader { options, ..tcp };
     let syn = with(Table::segment(Side::Lan, 0, 0, Flags::SYN), options());
@@ -54,7 +55,8 @@ fn call(table: &mut Table, port: u16, link: ToldLink) -> Vec<Transmit> {
     sent
 }
 
-/// The SYN of a client behind the satellite, whose gateway tells `link`, and the server's answer here; what is sent.
+/// The SYN of a client behind the satellite, whose gateway tells `link`, and the server's answer
+/// here; what is sent.
 fn begin(table: &mut Table, link: ToldLink) -> Vec<Transmit> {
     let syn = TcpHeader { options: telling(link), ..Table::segment(Side::Lan, 0, 0, Flags::SYN) };
     let mut sent = table.give(Side::Satellite, &Table::ip(Side::Lan), &syn, b"");

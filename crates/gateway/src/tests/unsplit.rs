@@ -5,7 +5,8 @@ use crate::policy::{Action, Policy, Rule};
 use bentpipe_core::wire::{IcmpError, IcmpErrorKind, Quoted};
 
 impl Table {
-    /// What was told and kept of the connection from the client's port 4000: the reasons are the same.
+    /// What was told and kept of the connection from the client's port 4000: the reasons are the
+    /// same.
     fn reasons(&mut self) -> Vec<Reason> {
         let client = (Table::ip(Side::Lan).src, 4000).into();
         let told = std::iter::from_fn(|| self.gateway.poll_event());
@@ -61,8 +62,8 @@ fn a_simultaneous_open_is_told_once() {
     assert_eq!(kept, [Reason::NotOpened]);
 }
 
-/// A flow that is being opened, one that is split, one that is to be adopted and one that begins: none is split when the
-/// gateway has been told to observe, and none is lost.
+/// A flow that is being opened, one that is split, one that is to be adopted and one that begins:
+/// none is split when the gateway has been told to observe, and none is lost.
 #[test]
 fn a_gateway_that_only_observes_gives_its_flows_back() {
     let mut table = Table::new(Config { soft_state: true, ..Config::default() });

@@ -117,8 +117,8 @@ fn a_flow_that_rested_when_the_circuit_broke_believes_its_losses_too() {
     assert_eq!(table.gateway.controls(Side::Satellite), [usual]);
 }
 
-/// The first of a few segments is lost, and nothing follows them: how often that is retransmitted. `broken`: once the link has
-/// turned out to be another one.
+/// The first of a few segments is lost, and nothing follows them: how often that is retransmitted.
+/// `broken`: once the link has turned out to be another one.
 fn copies(config: Config, broken: bool) -> usize {
     let mut table = open(config);
     say(&mut table, Side::Lan, 1, 1, &[7; 10_000]);
@@ -135,7 +135,8 @@ fn copies(config: Config, broken: bool) -> usize {
     sent.iter().filter(|sent| sent.tcp.seq == CLIENT_ISN + 1).count()
 }
 
-/// What else it is lost by than congestion, nobody need make room for; where it may be that, one is enough.
+/// What else it is lost by than congestion, nobody need make room for; where it may be that, one is
+/// enough.
 #[test]
 fn a_retransmission_leaves_twice_where_losses_are_the_links() {
     assert_eq!(copies(known(), false), 2);
@@ -146,7 +147,8 @@ fn a_retransmission_leaves_twice_where_losses_are_the_links() {
     assert_eq!(copies(off, false), 1);
 }
 
-/// A host that is down has its connections send again and again, a segment each: that fills no link. Fault seed 123231653.
+/// A host that is down has its connections send again and again, a segment each: that fills no
+/// link. Fault seed 123231653.
 #[test]
 fn who_does_not_answer_keeps_nobody_from_the_link() {
     const DEAF: u16 = 40;

@@ -1,4 +1,5 @@
-//! Which connections are meant, and what to say if they are too many: in the options of `bentpipe plot`.
+//! Which connections are meant, and what to say if they are too many: in the options of
+//! `bentpipe plot`.
 
 use super::{CaptureError, Opened};
 use bentpipe_capture::{Connection, Filter};
@@ -28,7 +29,8 @@ impl Chosen {
 /// Chooses those with these numbers that the filter takes; all of them where nothing is said.
 ///
 /// # Errors
-/// [`CaptureError::Choice`] for a number that a file does not have, or if there is no connection left.
+/// [`CaptureError::Choice`] for a number that a file does not have, or if there is no connection
+/// left.
 pub fn choose(
     files: &[Opened],
     numbers: &[usize],

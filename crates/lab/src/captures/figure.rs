@@ -1,4 +1,5 @@
-//! Connections as a still figure: the same four panels as on the page; of several connections side by side, over the same axes.
+//! Connections as a still figure: the same four panels as on the page; of several connections side
+//! by side, over the same axes.
 
 mod data;
 mod map;

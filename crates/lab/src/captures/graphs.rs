@@ -1,4 +1,5 @@
-//! Pages of a folder's captures: `graphs/point-P-run-R.html` has all hosts' connections of that run, with what was recorded beside them.
+//! Pages of a folder's captures: `graphs/point-P-run-R.html` has all hosts' connections of that
+//! run, with what was recorded beside them.
 
 use super::{CaptureError, Warn, choice, opened, page, series};
 use crate::drawing::clear_graphs;
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// Of so many runs at most: who records more looks at few of them.
 const RUNS: usize = 20;
 
-/// Writes them; says where they are. Of a run with too many packets for a page, which has none, `warn` hears.
+/// Writes them; says where they are. Of a run with too many packets for a page, which has none,
+/// `warn` hears.
 ///
 /// # Errors
 /// [`CaptureError`] of the first capture that cannot be read, or page that cannot be written.
@@ -41,7 +43,8 @@ pub fn write(folder: &Path, warn: Warn<'_>) -> Result<Vec<PathBuf>, Box<CaptureE
     Ok(written)
 }
 
-/// The page of one run's captures, which are in the folder `run`; nothing if they are too many for a page.
+/// The page of one run's captures, which are in the folder `run`; nothing if they are too many for
+/// a page.
 ///
 /// # Errors
 /// [`CaptureError`] of the first that cannot be read.
@@ -86,7 +89,8 @@ fn captures(run: &Path) -> Vec<PathBuf> {
     if packets.is_empty() { ending("qlog") } else { packets }
 }
 
-/// What is in a folder, by name; nothing if there is none. Numbers count as such: run 10 is behind run 9.
+/// What is in a folder, by name; nothing if there is none. Numbers count as such: run 10 is behind
+/// run 9.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())

@@ -1,4 +1,5 @@
-//! Captures as pages and still figures: which of their connections, in which form, and with what the run that they are of has recorded.
+//! Captures as pages and still figures: which of their connections, in which form, and with what
+//! the run that they are of has recorded.
 
 mod choice;
 mod figure;

@@ -16,7 +16,8 @@ pub struct PageView {
 /// Writes the page of these connections, if it has room for them, as text.
 ///
 /// # Errors
-/// [`CaptureError::Choice`] for too many, [`CaptureError::Series`] if what their run has recorded cannot be read.
+/// [`CaptureError::Choice`] for too many, [`CaptureError::Series`] if what their run has recorded
+/// cannot be read.
 pub fn page(files: &[Opened], chosen: &[Chosen], view: PageView) -> Result<String, CaptureError> {
     page_takes(files, chosen)?;
     let runs =

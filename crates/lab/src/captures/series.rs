@@ -1,5 +1,6 @@
-//! What the simulator has recorded beside a capture: `results/NAME/packets/point-P-run-R/HOST.pcapng` is of a run whose windows and
-//! queues over time are in `results/NAME/series.csv`.
+//! What the simulator has recorded beside a capture:
+//! `results/NAME/packets/point-P-run-R/HOST.pcapng` is of a run whose windows and queues over time
+//! are in `results/NAME/series.csv`.
 
 use crate::drawing::{self, DrawError, Samples};
 use bentpipe_capture::{Capture, Connection, Quantity, Recorded, Segment};
@@ -48,8 +49,8 @@ fn place(path: &Path) -> Option<(std::path::PathBuf, u64, u64)> {
     Some((folder.to_owned(), point.parse().ok()?, number.parse().ok()?))
 }
 
-/// The flow whose sender's windows and timers are this connection's. Of connections that a flow has at the same time only
-/// the sum is recorded.
+/// The flow whose sender's windows and timers are this connection's. Of connections that a flow has
+/// at the same time only the sum is recorded.
 fn sender<'c>(run: &Run, capture: &'c Capture, connection: &'c Connection) -> Option<&'c str> {
     let flow = connection.flow()?;
     let (first, last) = connection.span();
@@ -168,7 +169,8 @@ mod tests {
             assert_eq!(shown(&run, &capture, 0).len(), 1 + windows, "{spans:?}");
         }
 
-        // A gateway's legs have windows of their own, and who only receives through one has not the sender's.
+        // A gateway's legs have windows of their own, and who only receives through one has not the
+        // sender's.
         for (of_gateway, split) in [(true, true), (false, true)] {
             let run = Run { of_gateway, split, series: run.series.clone() };
             assert_eq!(shown(&run, &capture, 0), queue);

@@ -5,7 +5,8 @@ use super::{Chosen, Opened, direction};
 use bentpipe_capture::{Analysis, analyse};
 use bentpipe_plot::scene::Scene;
 
-/// Draws these connections side by side, what the end sent that sent most or, in `reverse`, the other one.
+/// Draws these connections side by side, what the end sent that sent most or, in `reverse`, the
+/// other one.
 #[must_use]
 pub fn still(files: &[Opened], chosen: &[Chosen], reverse: bool) -> Scene {
     let analyses: Vec<Analysis> = chosen.iter().map(|one| analyse(one.of(files))).collect();

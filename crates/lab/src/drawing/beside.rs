@@ -8,7 +8,8 @@ use std::path::Path;
 /// Time and value, in the quantity's base unit.
 pub(crate) type Samples = Vec<(f64, f64)>;
 
-/// The series of run `run` of point `point` in a folder of results, by element and quantity; none if nothing was recorded.
+/// The series of run `run` of point `point` in a folder of results, by element and quantity; none
+/// if nothing was recorded.
 ///
 /// # Errors
 /// [`DrawError::Read`] if the table cannot be read.

@@ -105,7 +105,8 @@ fn axis(
     }
 }
 
-/// Whether error bars go on below zero, where no value is: there the axis begins, and cuts them off.
+/// Whether error bars go on below zero, where no value is: there the axis begins, and cuts them
+/// off.
 fn cut_at_zero(data: &Data) -> bool {
     data.points.iter().all(|point| point.y >= 0.0) && ends(data).0 < 0.0
 }

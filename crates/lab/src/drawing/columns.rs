@@ -100,7 +100,8 @@ pub(super) fn swept_label(path: &str) -> String {
     }
 }
 
-/// The shortest end of a swept path that no other of `paths` ends in: `loss`, or `a.loss` beside `b.loss`.
+/// The shortest end of a swept path that no other of `paths` ends in: `loss`, or `a.loss` beside
+/// `b.loss`.
 pub(super) fn shortest_name<'p>(path: &'p str, paths: &[&str]) -> &'p str {
     let ends = path.rmatch_indices('.').map(|(dot, _)| &path[dot + 1..]);
     let same = |end: &str, other: &str| {

@@ -1,7 +1,8 @@
 //! Figures of a folder of results.
 //!
-//! They are drawn from the folder's own tables, so that they can be drawn anew at any time, of whatever made the
-//! tables. [`check`] says before anything is run whether what figures name is there; [`draw`] writes them.
+//! They are drawn from the folder's own tables, so that they can be drawn anew at any time, of
+//! whatever made the tables. [`check`] says before anything is run whether what figures name is
+//! there; [`draw`] writes them.
 
 mod beside;
 mod build;
@@ -109,8 +110,8 @@ pub fn check(experiment: &Experiment) -> Result<(), DrawError> {
     experiment.figures.iter().try_for_each(|figure| plan::Plan::new(experiment, figure).map(drop))
 }
 
-/// Draws the figures of `experiment` from the tables in `folder`, and writes its page. What fails leaves the rest
-/// as it is.
+/// Draws the figures of `experiment` from the tables in `folder`, and writes its page. What fails
+/// leaves the rest as it is.
 pub fn draw(folder: &Path, experiment: &Experiment) -> Drawn {
     let mut drawn = Drawn { figures: Vec::new(), page: None, failures: Vec::new() };
     if let Err(error) = clear(&folder.join(FIGURES)) {
@@ -165,7 +166,8 @@ fn write(
     Ok(files.to_vec())
 }
 
-/// Removes the graphs of captures that were drawn before: they are not those of other runs. What cannot be removed stays.
+/// Removes the graphs of captures that were drawn before: they are not those of other runs. What
+/// cannot be removed stays.
 pub(crate) fn clear_graphs(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder.join("graphs")) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {

@@ -1,4 +1,5 @@
-//! `index.html`: what was run, its figures, and where everything is. It needs nothing but its folder.
+//! `index.html`: what was run, its figures, and where everything is. It needs nothing but its
+//! folder.
 
 use super::table::{TableReader, number};
 use super::{DrawnFigure, columns};
@@ -33,7 +34,8 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } 
   td { white-space: normal; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } }
 ";
 
-/// Columns of the points' summary that stand on the page: a name, the column, and that of its error.
+/// Columns of the points' summary that stand on the page: a name, the column, and that of its
+/// error.
 const SHOWN: [(&str, &str, &str, &str); 3] = [
     ("goodput", "goodput_mean_bps", "goodput_half_width_95_bps", "bit/s"),
     ("completion time", "completion_mean_s", "completion_half_width_95_s", "s"),

@@ -129,7 +129,8 @@ struct Instruction {
 }
 
 impl Instruction {
-    /// As it lies in the memory of this machine: its bit fields and numbers are in the order that this has.
+    /// As it lies in the memory of this machine: its bit fields and numbers are in the order that
+    /// this has.
     fn encode(self) -> u64 {
         let (dst, src) = (self.dst as u8, self.src);
         let registers = if cfg!(target_endian = "big") { dst << 4 | src } else { src << 4 | dst };
@@ -228,7 +229,8 @@ impl Assembler {
         self
     }
 
-    /// The instructions. Each label that is jumped to must have been set, behind its jumps or before.
+    /// The instructions. Each label that is jumped to must have been set, behind its jumps or
+    /// before.
     pub(crate) fn assemble(mut self) -> Vec<u64> {
         for (at, label) in self.jumps {
             self.code[at].off = (self.labels[label] as i64 - at as i64 - 1) as i16;

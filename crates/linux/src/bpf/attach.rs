@@ -1,4 +1,5 @@
-//! Programs on a device: on what comes in, before the network stack sees it, or on what is about to leave, behind it.
+//! Programs on a device: on what comes in, before the network stack sees it, or on what is about to
+//! leave, behind it.
 
 use super::filter::Filter;
 use super::program::Program;
@@ -25,8 +26,8 @@ pub enum Hook {
 pub enum Attachment {
     /// By links of our own, which end with the process, whatever else the device has (Linux 6.6).
     Tcx,
-    /// As filters of the device's `clsact`, which a killed process leaves behind. That is not to be had next to an
-    /// `ingress` queueing discipline.
+    /// As filters of the device's `clsact`, which a killed process leaves behind. That is not to be
+    /// had next to an `ingress` queueing discipline.
     Clsact,
 }
 
@@ -85,7 +86,8 @@ impl Attached {
         })
     }
 
-    /// Whether it is still attached: it is not where the device has gone, or somebody has detached it.
+    /// Whether it is still attached: it is not where the device has gone, or somebody has detached
+    /// it.
     pub fn stands(&self) -> bool {
         match self {
             Attached::Tcx { link } => syscall::device_of(link.as_fd()).is_ok_and(|it| it != 0),

@@ -1,4 +1,5 @@
-//! Programs as filters of a device's `clsact` queueing discipline (`tc-bpf(8)`), by rtnetlink: Linux 4.5 and later.
+//! Programs as filters of a device's `clsact` queueing discipline (`tc-bpf(8)`), by rtnetlink:
+//! Linux 4.5 and later.
 //!
 //! A filter outlives who has added it, so one of a killed predecessor is replaced.
 
@@ -62,7 +63,8 @@ impl Message {
         self
     }
 
-    /// Sends it; how many messages the kernel answers before it says that all is done, or what is wrong.
+    /// Sends it; how many messages the kernel answers before it says that all is done, or what is
+    /// wrong.
     fn exchange(self) -> Result<usize, Errno> {
         let mut told = 0;
         self.ask(|_| told += 1)?;
@@ -115,7 +117,8 @@ fn parent(hook: Hook) -> u32 {
     }
 }
 
-/// Whether the device has `clsact`, and not the `ingress` that has the same handle and one list for both hooks.
+/// Whether the device has `clsact`, and not the `ingress` that has the same handle and one list for
+/// both hooks.
 fn has_clsact(device: u32) -> Result<bool, Errno> {
     has_discipline(device, b"clsact\0")
 }
@@ -137,7 +140,8 @@ fn has_discipline(device: u32, kind: &[u8]) -> Result<bool, Errno> {
     Ok(found)
 }
 
-/// A device's `clsact`. If it was not there before, it goes once this is dropped and it has no filters.
+/// A device's `clsact`. If it was not there before, it goes once this is dropped and it has no
+/// filters.
 #[derive(Debug)]
 struct Discipline {
     device: u32,
@@ -209,7 +213,8 @@ impl Filter {
     }
 }
 
-/// The number of the filter that a program of this name is: it takes the place of one of a predecessor, and of no other.
+/// The number of the filter that a program of this name is: it takes the place of one of a
+/// predecessor, and of no other.
 fn handle(name: &str) -> u32 {
     let sum = name.bytes().fold(0_u16, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     HANDLES | u32::from(sum)

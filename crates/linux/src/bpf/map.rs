@@ -49,7 +49,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Map::create(HASH, name, entries, NO_PREALLOC)
     }
 
-    /// A table for so many entries, about, in which those that nobody has asked for lately give way to others.
+    /// A table for so many entries, about, in which those that nobody has asked for lately give way
+    /// to others.
     ///
     /// # Errors
     /// [`BpfError::Map`].

@@ -1,7 +1,9 @@
-//! Programs for the kernel's packet paths (eBPF): assembled here, loaded, attached to a device, and what they share with us.
+//! Programs for the kernel's packet paths (eBPF): assembled here, loaded, attached to a device, and
+//! what they share with us.
 //!
-//! They are few and short, so they are written in the instructions of the kernel's machine (RFC 9669), by way of an
-//! assembler with labels. A compiler for them (clang, bpf-linker) would be needed wherever this is built.
+//! They are few and short, so they are written in the instructions of the kernel's machine (RFC
+//! 9669), by way of an assembler with labels. A compiler for them (clang, bpf-linker) would be
+//! needed wherever this is built.
 
 pub mod assembler;
 pub mod attach;

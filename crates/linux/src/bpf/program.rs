@@ -38,7 +38,8 @@ impl Program {
         self.name
     }
 
-    /// Runs it on a packet, as the kernel does for tests (`BPF_PROG_TEST_RUN`): its result, and the packet that it leaves.
+    /// Runs it on a packet, as the kernel does for tests (`BPF_PROG_TEST_RUN`): its result, and the
+    /// packet that it leaves.
     ///
     /// # Errors
     /// What the kernel says.

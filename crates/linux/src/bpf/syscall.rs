@@ -111,16 +111,16 @@ struct ProgTestRun {
 /// Calls the kernel.
 ///
 /// # Safety
-/// `Attributes` must be the beginning of what `command` reads and writes, with zeros after it in the kernel's own eyes,
-/// and what its pointers point to must be as long as its lengths say, and alive and not otherwise used until the
-/// call returns.
+/// `Attributes` must be the beginning of what `command` reads and writes, with zeros after it in
+/// the kernel's own eyes, and what its pointers point to must be as long as its lengths say, and
+/// alive and not otherwise used until the call returns.
 #[allow(unsafe_code)]
 unsafe fn bpf<Attributes>(
     command: libc::c_long,
     attributes: &mut Attributes,
 ) -> Result<libc::c_int, Errno> {
-    // SAFETY: the attributes live until the call returns, and the kernel is told their length; the rest is the caller's
-    // promise.
+    // SAFETY: the attributes live until the call returns, and the kernel is told their length; the
+    // rest is the caller's promise.
     let result = unsafe {
         libc::syscall(
             libc::SYS_bpf,
@@ -172,7 +172,8 @@ pub(super) fn create_map(
     unsafe { bpf(MAP_CREATE, &mut attributes) }.map(owned)
 }
 
-/// Reads the value of `key`, whose lengths must be those that the map was made with. False if there is none.
+/// Reads the value of `key`, whose lengths must be those that the map was made with. False if there
+/// is none.
 #[allow(unsafe_code)]
 pub(super) fn lookup(map: BorrowedFd<'_>, key: &[u8], value: &mut [u8]) -> Result<bool, Errno> {
     let mut attributes = Element {
@@ -198,7 +199,8 @@ pub(super) fn update(map: BorrowedFd<'_>, key: &[u8], value: &[u8]) -> Result<()
         value: value.as_ptr() as u64,
         ..Element::default()
     };
-    // SAFETY: key and value are as long as the map's, and live until the call returns, which only reads them.
+    // SAFETY: key and value are as long as the map's, and live until the call returns, which only
+    // reads them.
     unsafe { bpf(MAP_UPDATE_ELEM, &mut attributes) }.map(|_| ())
 }
 
@@ -215,8 +217,8 @@ pub(super) fn delete(map: BorrowedFd<'_>, key: &[u8]) -> Result<bool, Errno> {
     }
 }
 
-/// Writes the key behind `key` into `next`, or the first if there is none or it is gone; both must be as long as the
-/// map was made with. False at the end.
+/// Writes the key behind `key` into `next`, or the first if there is none or it is gone; both must
+/// be as long as the map was made with. False at the end.
 #[allow(unsafe_code)]
 pub(super) fn next_key(
     map: BorrowedFd<'_>,
@@ -229,7 +231,8 @@ pub(super) fn next_key(
         value: next.as_mut_ptr() as u64,
         ..Element::default()
     };
-    // SAFETY: both keys are as long as the map's, and live until the call returns; none is a null pointer.
+    // SAFETY: both keys are as long as the map's, and live until the call returns; none is a null
+    // pointer.
     match unsafe { bpf(MAP_GET_NEXT_KEY, &mut attributes) } {
         Ok(_) => Ok(true),
         Err(Errno::ENOENT) => Ok(false),
@@ -237,7 +240,8 @@ pub(super) fn next_key(
     }
 }
 
-/// Loads a program for the packets of a device, which calls functions of the kernel's that need no license.
+/// Loads a program for the packets of a device, which calls functions of the kernel's that need no
+/// license.
 ///
 /// # Errors
 /// What the kernel said; its verifier's last words are in `log`.
@@ -255,8 +259,8 @@ pub(super) fn load(title: &str, code: &[u64], log: &mut [u8]) -> Result<OwnedFd,
         prog_name: name(title),
         ..ProgLoad::default()
     };
-    // SAFETY: code and log are as long as the attributes say, the license ends with a zero, and all live until the
-    // call returns.
+    // SAFETY: code and log are as long as the attributes say, the license ends with a zero, and all
+    // live until the call returns.
     unsafe { bpf(PROG_LOAD, &mut attributes) }.map(owned)
 }
 
@@ -288,8 +292,8 @@ pub(super) fn device_of(link: BorrowedFd<'_>) -> Result<u32, Errno> {
         info_len: size_of::<TcxInfo>() as u32,
         info: std::ptr::from_mut(&mut info) as u64,
     };
-    // SAFETY: the information has the length that the attributes say, is made of integers that may be anything, and lives
-    // until the call returns.
+    // SAFETY: the information has the length that the attributes say, is made of integers that may
+    // be anything, and lives until the call returns.
     unsafe { bpf(OBJ_GET_INFO_BY_FD, &mut attributes) }?;
     Ok(info.ifindex)
 }
@@ -315,8 +319,8 @@ pub(super) fn test_run(
         ctx_out: context.as_mut_ptr() as u64,
         ..ProgTestRun::default()
     };
-    // SAFETY: packet, room for it and context are as long as the attributes say, and live until the call returns. The
-    // kernel has read the context before it writes it.
+    // SAFETY: packet, room for it and context are as long as the attributes say, and live until the
+    // call returns. The kernel has read the context before it writes it.
     unsafe { bpf(PROG_TEST_RUN, &mut attributes) }?;
     out.truncate(attributes.data_size_out as usize);
     Ok((attributes.retval, out))

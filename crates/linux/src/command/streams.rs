@@ -38,7 +38,8 @@ impl Streams<'_> {
         Ok(Streams { input: input.as_bytes(), stdin, stdout, stderr })
     }
 
-    /// Writes and reads until the command has closed both its outputs. None if that is not before `end`.
+    /// Writes and reads until the command has closed both its outputs. None if that is not before
+    /// `end`.
     pub(super) fn carry(mut self, end: Instant) -> io::Result<Option<Said>> {
         let mut said = Said::default();
         loop {

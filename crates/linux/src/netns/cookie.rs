@@ -1,5 +1,6 @@
-//! The number of a network namespace that no other one has until the machine is started again. The inode's, by which
-//! namespaces are otherwise told apart, is given to another one as soon as it is free.
+//! The number of a network namespace that no other one has until the machine is started again. The
+//! inode's, by which namespaces are otherwise told apart, is given to another one as soon as it is
+//! free.
 
 use std::net::{Ipv4Addr, UdpSocket};
 

@@ -13,8 +13,8 @@ use nix::unistd::Pid;
 
 use super::{NetnsError, teardown};
 
-/// How long a process may take between SIGTERM and SIGKILL: a gateway drains for 30 s at most, and then
-/// takes down what it has set up, some twenty commands.
+/// How long a process may take between SIGTERM and SIGKILL: a gateway drains for 30 s at most, and
+/// then takes down what it has set up, some twenty commands.
 const GRACE: Duration = Duration::from_secs(60);
 /// How often we look whether a child has ended.
 const LOOK: Duration = Duration::from_millis(5);

@@ -2,8 +2,8 @@
 //! reads slowly.
 //!
 //! There is a limit on their number, on their time and on the length of their requests. Where all
-//! places are taken, the oldest who has not said what it wants gives way: an honest client says so at
-//! once, before those who come behind it can push it out.
+//! places are taken, the oldest who has not said what it wants gives way: an honest client says so
+//! at once, before those who come behind it can push it out.
 //!
 //! poll(2) and not a library: an event loop for a few clients is a hundred lines, and the libraries
 //! for HTTP bring either a thread for each client, whose number a flood decides, or a runtime.

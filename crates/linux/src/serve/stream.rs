@@ -1,7 +1,8 @@
-//! An answer that takes its time: it has a socket and a thread of its own, so that no other client waits for it.
+//! An answer that takes its time: it has a socket and a thread of its own, so that no other client
+//! waits for it.
 //!
-//! Whoever has asked is told the socket's name, an abstract one of this network namespace. The first who connects is
-//! served, if root or our own user is at the other end, and nobody after.
+//! Whoever has asked is told the socket's name, an abstract one of this network namespace. The
+//! first who connects is served, if root or our own user is at the other end, and nobody after.
 
 use super::{ClientError, PATIENCE, is_trusted};
 use crate::privileges;
@@ -16,8 +17,8 @@ use std::thread::JoinHandle;
 /// Tells the names of this process apart.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Serves whoever connects next to the name that is returned with `serve`, on a thread without privileges. If nobody
-/// does for some seconds, the offer is over.
+/// Serves whoever connects next to the name that is returned with `serve`, on a thread without
+/// privileges. If nobody does for some seconds, the offer is over.
 ///
 /// # Errors
 /// There is no socket or no thread to be had.

@@ -3,7 +3,8 @@ use super::*;
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// Twenty clients that were waited for one after the other would take twice as long, and a machine that many share takes less.
+/// Twenty clients that were waited for one after the other would take twice as long, and a machine
+/// that many share takes less.
 const NOT_IN_TURN: Duration = Duration::from_secs(10 * PATIENCE.as_secs());
 
 /// A server on a free port of the loopback, whose `n`th answer is n.

@@ -20,7 +20,8 @@ pub(super) fn find(sides: &[Side; 2]) -> Vec<Finding> {
     found
 }
 
-/// Flow tables that hardware works off, of what `nft list flowtables` shows, each with its family and table.
+/// Flow tables that hardware works off, of what `nft list flowtables` shows, each with its family
+/// and table.
 fn offloaded(shown: &str) -> Vec<String> {
     let (mut table, mut name, mut found) = ("", "", Vec::new());
     for line in shown.lines().map(str::trim) {

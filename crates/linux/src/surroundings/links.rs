@@ -1,5 +1,5 @@
-//! Where the configured interfaces stand among the others: as a port of a bridge, below a tunnel, in
-//! a VRF.
+//! Where the configured interfaces stand among the others: as a port of a bridge, below a tunnel,
+//! in a VRF.
 //!
 //! Asked of `ip`, as `/sys` may show another network namespace's.
 

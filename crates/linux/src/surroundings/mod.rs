@@ -1,5 +1,5 @@
-//! What is around the interfaces whose packets are taken, and may be in the way: how interfaces hang together, flow tables
-//! and what the kernel is set to.
+//! What is around the interfaces whose packets are taken, and may be in the way: how interfaces
+//! hang together, flow tables and what the kernel is set to.
 
 mod finding;
 mod flow_tables;
@@ -46,8 +46,8 @@ impl Surroundings {
         Surroundings { sides }
     }
 
-    /// What may be in the way of a gateway now: what hands packets on past its programs at the interfaces, and what connections
-    /// over a satellite need anyway.
+    /// What may be in the way of a gateway now: what hands packets on past its programs at the
+    /// interfaces, and what connections over a satellite need anyway.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Links::read().inspect(&self.sides);
         findings.extend(Settings::read(&self.sides).inspect());

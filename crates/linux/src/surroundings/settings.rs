@@ -122,7 +122,8 @@ fn advertised(routes: &str) -> Vec<String> {
     names
 }
 
-/// Whether a rule of nftables, or of the older tables, has the MSS of forwarded SYNs follow the route's MTU.
+/// Whether a rule of nftables, or of the older tables, has the MSS of forwarded SYNs follow the
+/// route's MTU.
 fn mss_is_clamped() -> bool {
     let shows = |program, arguments: &[&str], word| {
         run(program, arguments, "").is_ok_and(|rules| rules.contains(word))

@@ -8,7 +8,8 @@ use std::str::FromStr;
 /// The file.
 const FILE: &str = "tolerances.toml";
 
-/// The numbers that a claim allows. Written as `4 ± 0.1`, `4 ± 5 %`, `>= 0.95`, `< 3`, `1.2 .. 1.8` or `= 7`.
+/// The numbers that a claim allows. Written as `4 ± 0.1`, `4 ± 5 %`, `>= 0.95`, `< 3`, `1.2 .. 1.8`
+/// or `= 7`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accepted {
     /// As it is written.

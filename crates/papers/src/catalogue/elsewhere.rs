@@ -1,4 +1,5 @@
-//! Claims that no figure decides: a test does, or a page of the documents. `papers/NAME/elsewhere.toml`.
+//! Claims that no figure decides: a test does, or a page of the documents.
+//! `papers/NAME/elsewhere.toml`.
 
 use super::{CatalogueError, Files, parse};
 use serde::Deserialize;

@@ -1,4 +1,5 @@
-//! A figure or table of a paper: the experiments behind it, how it is drawn, and what is claimed of it.
+//! A figure or table of a paper: the experiments behind it, how it is drawn, and what is claimed of
+//! it.
 
 use super::{CatalogueError, Files, Layout, Live, parse};
 use bentpipe_scenario::{Change, Experiment};
@@ -43,7 +44,8 @@ pub struct ScenarioPart {
     /// Which of its points are run on real hosts, too, if any are.
     #[serde(default)]
     pub live: Option<Live>,
-    /// What is added to the file: `sweep`, `repeat`, `record`, `figure` and whatever else a scenario takes.
+    /// What is added to the file: `sweep`, `repeat`, `record`, `figure` and whatever else a
+    /// scenario takes.
     #[serde(flatten)]
     more: Table,
 }
@@ -70,8 +72,8 @@ pub struct Check {
     pub form: Form,
 }
 
-/// How a number comes about. With several runs there is one for each, and figures of the same run belong together:
-/// they have the same random numbers.
+/// How a number comes about. With several runs there is one for each, and figures of the same run
+/// belong together: they have the same random numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Form {
     /// The measured one.
@@ -80,7 +82,8 @@ pub enum Form {
     Ratio(Box<[Measure; 2]>),
     /// The first less the second.
     Difference(Box<[Measure; 2]>),
-    /// The smallest of the differences between each and the one before it: above zero, they are in order.
+    /// The smallest of the differences between each and the one before it: above zero, they are in
+    /// order.
     Order(Vec<Measure>),
     /// How many points the sweep of this experiment has: it was run, and can be drawn.
     Points(String),
@@ -96,7 +99,8 @@ pub enum Form {
         /// Divided by this one.
         over: Option<String>,
     },
-    /// What real hosts have given divided by what the simulator has, at the point where that is smallest.
+    /// What real hosts have given divided by what the simulator has, at the point where that is
+    /// smallest.
     LiveLeast(Measure),
     /// The same where it is most.
     LiveMost(Measure),

@@ -1,5 +1,6 @@
-//! The tolerances were frozen before a figure was run for its verdict. A change since then is in a list, with its
-//! reason, so that whoever reads a verdict knows how it came about. `papers/frozen.toml`.
+//! The tolerances were frozen before a figure was run for its verdict. A change since then is in a
+//! list, with its reason, so that whoever reads a verdict knows how it came about.
+//! `papers/frozen.toml`.
 
 use super::{Accepted, Catalogue, CatalogueError, Files, parse};
 use serde::Deserialize;
@@ -46,7 +47,8 @@ pub(super) fn changes(files: &Files) -> Result<Vec<Change>, CatalogueError> {
     Ok(parse::<Frozen>(files, FILE)?.change)
 }
 
-/// Whether the tolerances are those that were frozen, but for the changes that are listed. If not, why.
+/// Whether the tolerances are those that were frozen, but for the changes that are listed. If not,
+/// why.
 ///
 /// # Errors
 /// A sentence.

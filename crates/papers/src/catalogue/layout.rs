@@ -1,4 +1,5 @@
-//! A table of the paper, as its figure's file lays it out: which number of a claim stands in which cell.
+//! A table of the paper, as its figure's file lays it out: which number of a claim stands in which
+//! cell.
 
 use serde::Deserialize;
 

@@ -1,4 +1,5 @@
-//! Which points of an experiment are also run on real hosts: `[scenario.NAME.live]` in a figure's file.
+//! Which points of an experiment are also run on real hosts: `[scenario.NAME.live]` in a figure's
+//! file.
 
 use super::Measure;
 use serde::Deserialize;
@@ -13,20 +14,21 @@ pub struct Live {
     pub runs: u32,
     /// A flow and a column of table `results`: what stands simulated beside live.
     pub measure: Measure,
-    /// So near the two means are to be, as a share of the simulated one, where their intervals do not meet.
+    /// So near the two means are to be, as a share of the simulated one, where their intervals do
+    /// not meet.
     #[serde(default = "within")]
     pub within: f64,
     /// A link whose packets are recorded; [`crate::live::bottleneck`] reads them.
     pub record: Option<String>,
-    /// Swept fields, and which of their values are run on real hosts: what is not named, all. The other points are
-    /// simulated only.
+    /// Swept fields, and which of their values are run on real hosts: what is not named, all. The
+    /// other points are simulated only.
     #[serde(default)]
     only: BTreeMap<String, Vec<Value>>,
     /// The same of those that `--live --quick` runs, once each; without it none.
     #[serde(default)]
     quick: BTreeMap<String, Vec<Value>>,
-    /// Real programs instead of our own requests and replies: nginx, and a client that fetches as `netscape` did, or today's
-    /// `chromium`.
+    /// Real programs instead of our own requests and replies: nginx, and a client that fetches as
+    /// `netscape` did, or today's `chromium`.
     pub programs: Option<String>,
     /// Why some points are not as near.
     pub explanation: Option<String>,

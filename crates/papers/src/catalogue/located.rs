@@ -110,8 +110,8 @@ impl<'a> LocatedClaim<'a> {
     }
 }
 
-/// The command that runs a test, such as `crates/sim/tests/a.rs::b`. Live tests take root, and their
-/// names are not those of their functions: the command runs all of them.
+/// The command that runs a test, such as `crates/sim/tests/a.rs::b`. Live tests take root, and
+/// their names are not those of their functions: the command runs all of them.
 fn test_command(at: &str) -> Option<String> {
     let (file, name) = at.strip_prefix("crates/")?.split_once("::")?;
     let (folder, inside) = file.split_once('/')?;

@@ -1,5 +1,5 @@
-//! What the papers compute. Each function computes it anew from what it is made of; the tolerances have what the
-//! papers print.
+//! What the papers compute. Each function computes it anew from what it is made of; the tolerances
+//! have what the papers print.
 
 use super::Function;
 use crate::run::{Number, Ran};
@@ -158,7 +158,8 @@ impl Path {
         self.megabit_s * BINARY_MEGABIT * self.rtt / 8.0 / SEGMENT
     }
 
-    /// How long slow start takes, in seconds, and how many bytes it sends meanwhile; the last round in part.
+    /// How long slow start takes, in seconds, and how many bytes it sends meanwhile; the last round
+    /// in part.
     fn slow_start(&self) -> (f64, f64) {
         let rounds = rounds_to(self.segments());
         let whole = rounds.floor();
@@ -207,8 +208,8 @@ fn table_1_efficiency(_: &Ran) -> Numbers {
 const BUFFERS: [u32; 3] = [10, 100, 1000];
 const RATES: [(&str, f64); 3] = [("1_5", 1.5), ("45", 45.0), ("155", 155.0)];
 
-/// Bits that congestion avoidance sends until the buffer is full: the window grows by a segment in each round trip,
-/// and what is above the path waits.
+/// Bits that congestion avoidance sends until the buffer is full: the window grows by a segment in
+/// each round trip, and what is above the path waits.
 fn table_2(_: &Ran) -> Numbers {
     let cells = BUFFERS.iter().flat_map(|&buffer| {
         RATES.iter().map(move |(name, rate)| {

@@ -27,7 +27,8 @@ const TAHOE: &str = "recovery=tahoe,sack=off";
 const VARIANTS: [&str; 4] =
     [TAHOE, "recovery=reno,sack=off", "recovery=sack", "recovery=fack-abrupt"];
 
-/// The draft's printed acknowledgments: when, in seconds, and of which packet. Its 6.111 stands here as 6.611.
+/// The draft's printed acknowledgments: when, in seconds, and of which packet. Its 6.111 stands
+/// here as 6.611.
 const ONE: [(f64, u64); 9] = [
     (1.222, 1),
     (2.444, 2),
@@ -86,8 +87,8 @@ fn third_duplicate(packets: &Packets) -> Result<f64, String> {
     again.map(|packet| packet.at).ok_or_else(|| "nothing is retransmitted".to_owned())
 }
 
-/// What leaves from the third duplicate acknowledgment on, of both starts, side by side: by how much the times differ
-/// from the shift, and whether the packets do.
+/// What leaves from the third duplicate acknowledgment on, of both starts, side by side: by how
+/// much the times differ from the shift, and whether the packets do.
 fn side_by_side(ran: &Ran) -> Result<(Vec<(f64, bool)>, bool), String> {
     let (one, four) = (packets(ran, TAHOE, "1")?, packets(ran, TAHOE, "4")?);
     let shift = third_duplicate(&one)? - third_duplicate(&four)?;
@@ -120,7 +121,8 @@ fn drift(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("most-drift-s", same.map(|(off, _)| *off).fold(0.0, f64::max))])
 }
 
-/// By how much a packet is earlier with four packets at first: the traces' shift, less three packets at the modem.
+/// By how much a packet is earlier with four packets at first: the traces' shift, less three
+/// packets at the modem.
 fn lead_of(ran: &Ran, recovery: &str) -> Result<f64, String> {
     let (one, four) = (packets(ran, recovery, "1")?, packets(ran, recovery, "4")?);
     Ok(third_duplicate(&one)? - third_duplicate(&four)? - 3.0 * PACKET_TIME)
@@ -156,7 +158,8 @@ fn drops(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("drops-that-differ", differ as f64)])
 }
 
-/// When each packet from the 10th to the 100th was first there, of all variants: four packets at first less one.
+/// When each packet from the 10th to the 100th was first there, of all variants: four packets at
+/// first less one.
 fn deliveries(ran: &Ran) -> Numbers {
     let mut later = Vec::new();
     for recovery in VARIANTS {

@@ -62,7 +62,8 @@ fn half_is_enough(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("most-drops", drops), Number::new("rounds-over", over)])
 }
 
-/// The smallest buffer from which on nothing is lost, beside half of the path: the most of an octave of paths.
+/// The smallest buffer from which on nothing is lost, beside half of the path: the most of an
+/// octave of paths.
 fn half_is_needed(ran: &Ran) -> Numbers {
     let part = ran.part("octave")?;
     let mut smallest: Vec<(f64, Option<f64>)> = Vec::new();
@@ -131,7 +132,8 @@ fn rounds_saved(ran: &Ran) -> Numbers {
     ])
 }
 
-/// Of the ten round trips after slow start: the window's growth in a round trip by the path, beside one part of it.
+/// Of the ten round trips after slow start: the window's growth in a round trip by the path, beside
+/// one part of it.
 fn relative_growth(ran: &Ran) -> Numbers {
     let part = ran.part("avoidance")?;
     let windows = series(part, part.point(&[])?, "main", "cwnd")?;
@@ -146,7 +148,8 @@ fn relative_growth(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("growth-to-formula", segments / rounds)])
 }
 
-/// Bytes that were sent before the first round trip that fills the link: those that are acknowledged when it begins.
+/// Bytes that were sent before the first round trip that fills the link: those that are
+/// acknowledged when it begins.
 fn bytes_of_slow_start(ran: &Ran) -> Numbers {
     let part = ran.part("table-1")?;
     let names = ["geo-1_5-bytes", "leo-155-bytes", "geo-155-bytes"];
@@ -162,7 +165,8 @@ fn bytes_of_slow_start(ran: &Ran) -> Numbers {
     Ok(numbers)
 }
 
-/// A gigabit over the satellite, in hours; and, of a path of 38 packets, the round trips that it takes for each packet.
+/// A gigabit over the satellite, in hours; and, of a path of 38 packets, the round trips that it
+/// takes for each packet.
 fn linear_growth(ran: &Ran) -> Numbers {
     let hours = 62.5e6 / PACKET * RTT / 3600.0;
     let part = ran.part("linear")?;
@@ -170,8 +174,8 @@ fn linear_growth(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("hours", hours), Number::new("scaled-share", full / RTT / 38.0)])
 }
 
-/// Of all of the transfer: the greatest rate of twenty packets, beside the link's, at which acknowledgments come back
-/// to back; and what is dropped.
+/// Of all of the transfer: the greatest rate of twenty packets, beside the link's, at which
+/// acknowledgments come back to back; and what is dropped.
 fn paced_slow_start(ran: &Ran) -> Numbers {
     let part = ran.part("paced")?;
     let point = part.point(&[])?;
@@ -190,7 +194,8 @@ fn paced_slow_start(ran: &Ran) -> Numbers {
     ])
 }
 
-/// Slow start into a tenth of the path's buffer, with and without a router that spaces acknowledgments.
+/// Slow start into a tenth of the path's buffer, with and without a router that spaces
+/// acknowledgments.
 fn spaced_acknowledgments(ran: &Ran) -> Numbers {
     let of = |name: &str| {
         let part = ran.part(name)?;
@@ -207,7 +212,8 @@ fn spaced_acknowledgments(ran: &Ran) -> Numbers {
     ])
 }
 
-/// Segments that the window is above the path when the first packet is dropped: one for each round trip.
+/// Segments that the window is above the path when the first packet is dropped: one for each round
+/// trip.
 fn rounds_until_overflow(ran: &Ran) -> Numbers {
     let part = ran.part("overflow")?;
     let mut numbers = Vec::new();

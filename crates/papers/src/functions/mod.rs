@@ -1,4 +1,5 @@
-//! What no cell of a table says: formulas, and what is read off packets. Each is registered under its claim's id.
+//! What no cell of a table says: formulas, and what is read off packets. Each is registered under
+//! its claim's id.
 
 mod bharadwaj;
 mod formulas;

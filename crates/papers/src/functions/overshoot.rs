@@ -167,7 +167,8 @@ fn repaired_by_tahoe(ran: &Ran) -> Numbers {
     ])
 }
 
-/// The first recovery with 6 packets of buffer, which lengthen a round trip least: from the first retransmission until all that was lost is repaired.
+/// The first recovery with 6 packets of buffer, which lengthen a round trip least: from the first
+/// retransmission until all that was lost is repaired.
 fn repaired_by_newreno(ran: &Ran) -> Numbers {
     let overshoot = Overshoot::of(ran, NEWRENO, 6)?;
     let lost: Vec<u64> =
@@ -226,7 +227,8 @@ fn windows_by_buffer(ran: &Ran) -> Numbers {
     Ok(numbers)
 }
 
-/// Of the satellite's transfer from the tenth second on: packets with less than a tenth of a second between them.
+/// Of the satellite's transfer from the tenth second on: packets with less than a tenth of a second
+/// between them.
 fn bursts(ran: &Ran) -> Numbers {
     let part = ran.part("sequence")?;
     let point = part.point(&[("link.sat.delay", "250ms")])?;

@@ -1,4 +1,5 @@
-//! How each TCP repairs what slow start has overrun, and whether the link stays full: bbn, section 8.
+//! How each TCP repairs what slow start has overrun, and whether the link stays full: bbn,
+//! section 8.
 
 use super::Function;
 use super::overshoot::{FACK, NEWRENO, Overshoot, RENO, RTT, SACK, TAHOE};
@@ -90,7 +91,8 @@ impl Overshoot {
     }
 }
 
-/// Three times as long as SACK, or four fifths of the retransmissions for nothing: whichever is nearer.
+/// Three times as long as SACK, or four fifths of the retransmissions for nothing: whichever is
+/// nearer.
 fn slow_or_wasteful(ran: &Ran) -> Numbers {
     let mut numbers = Vec::new();
     for buffer in [20, 60] {
@@ -106,8 +108,9 @@ fn slow_or_wasteful(ran: &Ran) -> Numbers {
     Ok(numbers)
 }
 
-/// How many packets acknowledgments are behind the line from before, two seconds after the repair. The window is
-/// halved too late and overruns the queue again: the repair is over when the last hole of ten seconds is filled.
+/// How many packets acknowledgments are behind the line from before, two seconds after the repair.
+/// The window is halved too late and overruns the queue again: the repair is over when the last
+/// hole of ten seconds is filled.
 fn never_behind(ran: &Ran) -> Numbers {
     let overshoot = Overshoot::of(ran, FACK, 200)?;
     let next = |at: f64| {
@@ -140,7 +143,8 @@ fn always_full(ran: &Ran) -> Numbers {
     ])
 }
 
-/// The link in the twenty seconds after the first recovery, by the buffer; and over some cycles of congestion avoidance.
+/// The link in the twenty seconds after the first recovery, by the buffer; and over some cycles of
+/// congestion avoidance.
 fn idle_by_buffer(ran: &Ran) -> Numbers {
     let part = ran.part("fack")?;
     let (mut max_above, mut min_below) = (0.0_f64, f64::INFINITY);

@@ -262,7 +262,8 @@ fn peaks(ran: &Ran) -> Numbers {
     ])
 }
 
-/// In each round of less than half of the path: the share of the round trip in which nothing is sent.
+/// In each round of less than half of the path: the share of the round trip in which nothing is
+/// sent.
 fn silence(ran: &Ran) -> Numbers {
     let part = ran.part("sequence")?;
     let rounds = Trace::new(part, part.point(&[])?, "main")?.rounds();

@@ -1,5 +1,5 @@
-//! What a transfer did at a link whose packets were recorded: what slow start overruns, what is retransmitted without
-//! need, and how long the link is idle.
+//! What a transfer did at a link whose packets were recorded: what slow start overruns, what is
+//! retransmitted without need, and how long the link is idle.
 
 use bentpipe_capture::{Capture, Connection, read};
 use std::collections::BTreeMap;
@@ -17,13 +17,15 @@ struct Came {
     dropped: bool,
 }
 
-/// The numbers of the only transfer over a link of `rate` bytes per second, whose capture (`bentpipe link --record`)
-/// is at `path`:
+/// The numbers of the only transfer over a link of `rate` bytes per second, whose capture
+/// (`bentpipe link --record`) is at `path`:
 ///
-/// - `dropped`: of what came from the first drop to the first duplicate acknowledgment, the share that was dropped;
+/// - `dropped`: of what came from the first drop to the first duplicate acknowledgment, the share
+///   that was dropped;
 /// - `lost`: all packets that were dropped;
 /// - `needless`: packets that brought nothing new over the link;
-/// - `idle`: the share of the time from the first drop to the last packet's leaving in which the link sent nothing.
+/// - `idle`: the share of the time from the first drop to the last packet's leaving in which the
+///   link sent nothing.
 ///
 /// # Errors
 /// It cannot be read, or there is no such thing in it, in a sentence.

@@ -41,7 +41,8 @@ pub struct ComparisonRow {
     pub live: Vec<f64>,
     /// Retransmissions of a run on the mean: simulated, and live.
     pub retransmissions: [Option<f64>; 2],
-    /// What 99 % of packets of the worst link were not later than in the worst run, in milliseconds.
+    /// What 99 % of packets of the worst link were not later than in the worst run, in
+    /// milliseconds.
     pub late_p99_ms: f64,
     /// The share of the processors that was in use in the busiest run.
     pub busy: f64,
@@ -67,7 +68,8 @@ pub enum Agreement {
 /// Whether runs of a point can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Chance {
-    /// The simulator loses nothing, and all its runs are the same: real ones that scatter are no excuse.
+    /// The simulator loses nothing, and all its runs are the same: real ones that scatter are no
+    /// excuse.
     Excluded,
     /// Something is lost, or random.
     Possible,
@@ -99,8 +101,8 @@ impl Agreement {
     }
 }
 
-/// Of the simulated runs those that were also made live: runs of the same number have the same random numbers. Where nothing is
-/// random there is but one.
+/// Of the simulated runs those that were also made live: runs of the same number have the same
+/// random numbers. Where nothing is random there is but one.
 fn same_runs(simulated: &[f64], live: &[f64]) -> Vec<f64> {
     let count = if simulated.len() > 1 { live.len() } else { 1 };
     simulated.iter().take(count).copied().collect()

@@ -1,5 +1,5 @@
-//! Runs that wait for their turn: as many side by side as the machine carries, each on a testbed of its own, the longest
-//! first, so that the last ones end at about the same time.
+//! Runs that wait for their turn: as many side by side as the machine carries, each on a testbed of
+//! its own, the longest first, so that the last ones end at about the same time.
 
 use super::load::{self, Load};
 use super::tries::make_punctual;
@@ -79,8 +79,8 @@ struct Dispatcher<'a, P> {
 }
 
 impl<'a, P> Dispatcher<'a, P> {
-    /// The longest run for which there is room, or the longest of all if nothing else is under way. None if no run is
-    /// left, or all is to stop.
+    /// The longest run for which there is room, or the longest of all if nothing else is under way.
+    /// None if no run is left, or all is to stop.
     fn next(&self, stop: &AtomicBool) -> Option<Job<'a, P>> {
         let mut waiting = locked(&self.waiting);
         while !waiting.jobs.is_empty() && !stop.load(Ordering::Relaxed) {

@@ -1,17 +1,19 @@
-//! How much of the processors a run takes, so that not more go side by side than a machine carries: a host whose process
-//! waits for a processor is another host than the simulated one. Long runs wait most of their time for packets, and many fit.
-//! Short ones are hardly more than their testbeds' setting up and taking down.
+//! How much of the processors a run takes, so that not more go side by side than a machine carries:
+//! a host whose process waits for a processor is another host than the simulated one. Long runs
+//! wait most of their time for packets, and many fit. Short ones are hardly more than their
+//! testbeds' setting up and taking down.
 
 use super::Programs;
 use crate::run::PointRuns;
 use bentpipe_lab::tables::Table;
 
-/// Of each processor so much may be in use. With 16 runs of transfers of 100 KB at a time all of two processors were, and
-/// throughputs differed by up to 65 % from what three at a time gave.
+/// Of each processor so much may be in use. With 16 runs of transfers of 100 KB at a time all of
+/// two processors were, and throughputs differed by up to 65 % from what three at a time gave.
 const ROOM: f64 = 0.5;
 
-/// Processor time of setting up and taking down a testbed, of a browser's start, and of a packet on a link, in seconds; and the
-/// share of a processor in use while nothing happens. Measured with one run at a time on two processors (AMD EPYC).
+/// Processor time of setting up and taking down a testbed, of a browser's start, and of a packet on
+/// a link, in seconds; and the share of a processor in use while nothing happens. Measured with one
+/// run at a time on two processors (AMD EPYC).
 const SET_UP: f64 = 0.6;
 const BROWSER: f64 = 2.0;
 const PACKET: f64 = 25e-6;

@@ -1,5 +1,5 @@
-//! A figure's points on real hosts: made by a [`LiveRunner`], kept beside the figure's file, and compared with what the simulator
-//! gives of the same scenarios.
+//! A figure's points on real hosts: made by a [`LiveRunner`], kept beside the figure's file, and
+//! compared with what the simulator gives of the same scenarios.
 
 pub mod bottleneck;
 mod comparison;

@@ -45,8 +45,8 @@ pub struct Measured {
 }
 
 impl<'a, P: Sync> LivePlan<'a, P> {
-    /// Simulates a figure's experiments that have live points, and lays these out; if `quick`, those of
-    /// `--live --quick`, for one run each.
+    /// Simulates a figure's experiments that have live points, and lays these out; if `quick`,
+    /// those of `--live --quick`, for one run each.
     ///
     /// # Errors
     /// [`LiveError`].

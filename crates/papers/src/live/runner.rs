@@ -1,4 +1,5 @@
-//! Real hosts, as figures need them: declared here, and brought by the program that runs figures, as the simulator is.
+//! Real hosts, as figures need them: declared here, and brought by the program that runs figures,
+//! as the simulator is.
 
 use bentpipe_results::{Outcome, RunError};
 use bentpipe_scenario::{Experiment, Point};
@@ -28,7 +29,8 @@ pub trait LiveRunner: Sync {
     /// All that a run of it comes from, its number apart.
     fn canonical(&self, laid_out: &Self::Point) -> String;
 
-    /// The TCP settings of hosts, as the kernel has them: a line that begins with `scenario` for each of their settings.
+    /// The TCP settings of hosts, as the kernel has them: a line that begins with `scenario` for
+    /// each of their settings.
     fn kernel_settings(&self, scenario: &str, points: &[Self::Point]) -> Vec<String>;
 
     /// Makes a run. No two at a time have the same `worker`.

@@ -1,4 +1,5 @@
-//! Whether gateways on real hosts have split what they were to: a run in which one has not is of another path.
+//! Whether gateways on real hosts have split what they were to: a run in which one has not is of
+//! another path.
 
 use crate::run::cells;
 use bentpipe_lab::RunRecord;
@@ -21,15 +22,16 @@ impl Connections {
         Some(Connections { split: of("split_flows")?, released: of("released_flows")? })
     }
 
-    /// Whether these are those of the same path. `more`: of programs that open more connections than ours.
+    /// Whether these are those of the same path. `more`: of programs that open more connections
+    /// than ours.
     fn are(self, wanted: Connections, more: bool) -> bool {
         let enough = more && wanted.split > 0.0 && self.split > wanted.split;
         (self.split == wanted.split || enough) && self.released == wanted.released
     }
 }
 
-/// In what the gateways of a live run differ from those of a simulated one, in a sentence; None if in nothing.
-/// `more`: programs may open more connections than the simulator's do.
+/// In what the gateways of a live run differ from those of a simulated one, in a sentence; None if
+/// in nothing. `more`: programs may open more connections than the simulator's do.
 pub(super) fn otherwise(simulated: &RunRecord, live: &RunRecord, more: bool) -> Option<String> {
     let names = simulated.rows(Table::Gateways).iter().filter_map(|row| row.first());
     names.map(bentpipe_lab::Cell::text).find_map(|name| {

@@ -1,4 +1,5 @@
-//! A run on real hosts, tried until its links are punctual and its gateways have split what they were to.
+//! A run on real hosts, tried until its links are punctual and its gateways have split what they
+//! were to.
 
 use super::jobs::Job;
 use super::splits::otherwise;
@@ -10,12 +11,13 @@ use bentpipe_scenario::Link;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What 99 % of the packets of each link are to be punctual by, in milliseconds: a run that is not is made again, so
-/// often at most.
+/// What 99 % of the packets of each link are to be punctual by, in milliseconds: a run that is not
+/// is made again, so often at most.
 const PUNCTUAL_MS: f64 = 5.0;
 const TRIES: u32 = 3;
 
-/// Makes a run, and stores the most punctual of its tries in which gateways have split what they were to.
+/// Makes a run, and stores the most punctual of its tries in which gateways have split what they
+/// were to.
 pub(super) fn make_punctual<P: Sync>(
     job: &Job<'_, P>,
     worker: usize,
@@ -50,7 +52,8 @@ pub(super) fn make_punctual<P: Sync>(
 enum Tried {
     /// What it has given, and how punctual links were.
     Run(RunRecord, Conditions),
-    /// A gateway has not split what it was to: it is a run of another path. Why, with what the gateways have said.
+    /// A gateway has not split what it was to: it is a run of another path. Why, with what the
+    /// gateways have said.
     Refused(String),
 }
 

@@ -1,5 +1,5 @@
-//! What the papers leave to others, as a page of questions and answers. Those that a figure answers have its numbers and its
-//! pictures; the others what a test prints, or a page that has them.
+//! What the papers leave to others, as a page of questions and answers. Those that a figure answers
+//! have its numbers and its pictures; the others what a test prints, or a page that has them.
 
 use super::markdown::pictures;
 use super::text::number;

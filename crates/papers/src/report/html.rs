@@ -1,4 +1,5 @@
-//! The report as pages that work without a network: `index.html` with the scoreboard, and one a paper.
+//! The report as pages that work without a network: `index.html` with the scoreboard, and one a
+//! paper.
 
 use super::score::{Standing, standing};
 use super::tables;

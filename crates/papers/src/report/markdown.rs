@@ -1,4 +1,5 @@
-//! The report as Markdown with pictures, which a repository keeps: `README.md` with the scoreboard, and a page a paper.
+//! The report as Markdown with pictures, which a repository keeps: `README.md` with the scoreboard,
+//! and a page a paper.
 
 use super::future_work;
 use super::score::{Standing, standing};
@@ -10,7 +11,8 @@ use crate::verdict::Verdict;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Writes the scoreboard, a page a paper and one of what they leave to others into `folder`, with the pictures that are in `from`.
+/// Writes the scoreboard, a page a paper and one of what they leave to others into `folder`, with
+/// the pictures that are in `from`.
 ///
 /// # Errors
 /// A file cannot be read or written.

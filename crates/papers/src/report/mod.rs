@@ -54,7 +54,8 @@ pub struct Report {
     pub figures: Vec<Judgement>,
     /// How long all of it took, in seconds.
     pub wall_s: f64,
-    /// The commit and its date, if it was made in a checkout of the project: `808c222a1b2c of 2026-11-23`.
+    /// The commit and its date, if it was made in a checkout of the project:
+    /// `808c222a1b2c of 2026-11-23`.
     pub commit: Option<String>,
 }
 

@@ -1,5 +1,6 @@
-//! How many claims hold. The denominator is every claim of priority 1 and 2 of the papers that there are, of every
-//! kind; those that need real hosts are decided later, and what was not run is not decided.
+//! How many claims hold. The denominator is every claim of priority 1 and 2 of the papers that
+//! there are, of every kind; those that need real hosts are decided later, and what was not run is
+//! not decided.
 
 use super::Report;
 use crate::catalogue::{Catalogue, Entry, How, Witness};

@@ -1,6 +1,8 @@
-//! What was measured, as a file beside the figure's: `NAME/fig-….live.toml`, written by `bentpipe papers --live --keep`.
+//! What was measured, as a file beside the figure's: `NAME/fig-….live.toml`, written by
+//! `bentpipe papers --live --keep`.
 //!
-//! A point is known by its inputs, so that what was measured of a scenario that has changed since counts no more.
+//! A point is known by its inputs, so that what was measured of a scenario that has changed since
+//! counts no more.
 
 use super::{PointRuns, cells};
 use crate::catalogue::{CatalogueError, Files, parse};
@@ -26,7 +28,8 @@ const HEAD: &str = "# What real hosts have given, written by `bentpipe papers --
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LiveResults {
-    /// By which knobs of the kernel the hosts were given their TCP, one line for each of their settings.
+    /// By which knobs of the kernel the hosts were given their TCP, one line for each of their
+    /// settings.
     #[serde(default)]
     pub kernel_settings: Vec<String>,
     /// On what.

@@ -69,7 +69,8 @@ pub fn measure(ran: &Ran, form: &Form) -> Result<Vec<f64>, String> {
     }
 }
 
-/// What real hosts have given by what the simulator has, run by run, at the point whose mean comes `first`.
+/// What real hosts have given by what the simulator has, run by run, at the point whose mean comes
+/// `first`.
 fn live_to_simulated(
     ran: &Ran,
     measure: &Measure,
@@ -94,7 +95,8 @@ fn live_to_simulated(
     chosen.ok_or_else(|| format!("no point of {scenario} that was measured fits"))
 }
 
-/// Runs of the same number have the same random numbers. What has nothing random was simulated once.
+/// Runs of the same number have the same random numbers. What has nothing random was simulated
+/// once.
 pub(crate) fn by_run(live: &[f64], simulated: &[f64]) -> Vec<f64> {
     match simulated {
         [only] => live.iter().map(|live| live / only).collect(),
@@ -107,8 +109,8 @@ fn conditions(measure: &Measure) -> Vec<(&str, String)> {
     measure.at.iter().map(|(path, value)| (path.as_str(), text(value))).collect()
 }
 
-/// The cells of several measures, as many of each as all have: runs belong together by their numbers. What has
-/// nothing random was run once, and is the same in every run.
+/// The cells of several measures, as many of each as all have: runs belong together by their
+/// numbers. What has nothing random was run once, and is the same in every run.
 fn paired(ran: &Ran, measures: &[Measure]) -> Result<Vec<Vec<f64>>, String> {
     let mut columns =
         measures.iter().map(|measure| cells(ran, measure)).collect::<Result<Vec<_>, _>>()?;

@@ -27,8 +27,8 @@ pub struct Options<'a> {
     pub runner: &'a dyn Runner,
     /// On so many threads.
     pub threads: NonZeroUsize,
-    /// Results go into this folder: the runs of all figures into one store, so that what two figures need is made
-    /// once.
+    /// Results go into this folder: the runs of all figures into one store, so that what two
+    /// figures need is made once.
     pub folder: PathBuf,
     /// When this becomes true, the figure is given up; finished runs are kept.
     pub stop: &'a AtomicBool,
@@ -152,8 +152,8 @@ impl Ran {
         self.parts.get(name).ok_or_else(|| format!("there is no scenario {name}"))
     }
 
-    /// The folder with the captures of one of its runs. If none was recorded, the first point that is drawn is run once
-    /// more, for half a minute.
+    /// The folder with the captures of one of its runs. If none was recorded, the first point that
+    /// is drawn is run once more, for half a minute.
     ///
     /// # Errors
     /// [`RunError`].

@@ -35,8 +35,9 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Of the only transfer from `sender` to `receiver` in run `run` of a point. Its scenario records packets, and its
-    /// links keep their order: what arrives after a later packet counts as lost.
+    /// Of the only transfer from `sender` to `receiver` in run `run` of a point. Its scenario
+    /// records packets, and its links keep their order: what arrives after a later packet counts as
+    /// lost.
     ///
     /// # Errors
     /// They were not recorded.

@@ -9,7 +9,8 @@ use bentpipe_scenario::Experiment;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The tables that claims are read from. Not among them are transfers: a thousand replies of the Web are a thousand rows.
+/// The tables that claims are read from. Not among them are transfers: a thousand replies of the
+/// Web are a thousand rows.
 const READ: &[Table] = &[Table::Results, Table::Runs, Table::Links, Table::Gateways, Table::Groups];
 
 /// An experiment that was run.
@@ -161,7 +162,8 @@ impl PointRuns {
         Ok(self.column(Table::Results, &[("flow", "main")], "completion_mean_s")?[0])
     }
 
-    /// The numbers in `column` of `table`, one for each run, of the row where these columns have these texts.
+    /// The numbers in `column` of `table`, one for each run, of the row where these columns have
+    /// these texts.
     ///
     /// # Errors
     /// There is no such column or row, or its cell is empty.

@@ -1,5 +1,5 @@
-//! Segments and acknowledgments of a flow over time, and a link's queue: what claims about rounds and bursts are read
-//! off.
+//! Segments and acknowledgments of a flow over time, and a link's queue: what claims about rounds
+//! and bursts are read off.
 
 use super::{Part, PointRuns};
 use bentpipe_lab::Row;
@@ -74,8 +74,8 @@ impl Trace {
         }
     }
 
-    /// The round trips of slow start: a round's packets are those that leave until the round before is acknowledged
-    /// whole, with what that acknowledgment lets go.
+    /// The round trips of slow start: a round's packets are those that leave until the round before
+    /// is acknowledged whole, with what that acknowledgment lets go.
     pub fn rounds(&self) -> Vec<Round> {
         let mut rounds = Vec::new();
         let Some(first) = self.sent.first() else { return rounds };
@@ -123,7 +123,8 @@ impl Trace {
     }
 }
 
-/// The samples of `quantity` of `element` in the first run of a point: times in seconds, and values.
+/// The samples of `quantity` of `element` in the first run of a point: times in seconds, and
+/// values.
 ///
 /// # Errors
 /// There is none.

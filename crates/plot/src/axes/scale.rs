@@ -53,7 +53,8 @@ impl Scale {
         scale.with_ends(limits.from, limits.to)
     }
 
-    /// The place of `value`: 0 at the axis' beginning, 1 at its end. `None` if it has no place on any part of it.
+    /// The place of `value`: 0 at the axis' beginning, 1 at its end. `None` if it has no place on
+    /// any part of it.
     pub fn place(self, value: f64) -> Option<f64> {
         let place = match self {
             Scale::Linear { from, to } => (value - from) / (to - from),

@@ -27,7 +27,8 @@ impl Frame<'_> {
         Some((self.area.bottom() - place * self.area.height).clamp(-FAR, FAR))
     }
 
-    /// Where a value of y is; at the axis' beginning if it has no place, as zero on a logarithmic one.
+    /// Where a value of y is; at the axis' beginning if it has no place, as zero on a logarithmic
+    /// one.
     pub(super) fn y_or_bottom(&self, value: f64) -> f64 {
         self.y(value).unwrap_or(self.area.bottom())
     }

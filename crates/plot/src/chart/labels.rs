@@ -61,14 +61,16 @@ impl XLabels {
         XLabels::measured(axis, width, best, lines, false)
     }
 
-    /// Names in lines if they fit so, leaning otherwise, and then not all of them if they are too near.
+    /// Names in lines if they fit so, leaning otherwise, and then not all of them if they are too
+    /// near.
     fn of_names(axis: &Axis, width: f64, slot: f64) -> XLabels {
         let ticks = axis.ticks(0);
         let wrap = |tick: &TickLabel| font::wrap(&tick.text, SIZE, Weight::Regular, slot - GAP);
         let lines: Vec<Vec<String>> = ticks.iter().map(wrap).collect();
         let joined = |(tick, lines): (&TickLabel, &Vec<String>)| {
             let words = tick.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            // A word that had to be broken is better read leaning, unless it says where it may be broken.
+            // A word that had to be broken is better read leaning, unless it says where it may be
+            // broken.
             let whole = lines.iter().all(|line| words.contains(line.as_str()));
             let broken = lines.iter().zip(lines.iter().skip(1)).any(|(line, _)| {
                 !words.contains(&format!("{line} ")) && !line.ends_with(['-', ',', '=', ':', '/'])

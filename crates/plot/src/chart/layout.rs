@@ -139,7 +139,8 @@ impl Layout<'_> {
         let count = self.figure.panels.len().max(1);
         let rows = count.div_ceil(self.columns);
         let titled = self.figure.panels.iter().any(|panel| !panel.title.is_empty());
-        // Ticks of the axis on the left have so many texts as it is high, and it is as wide as these are long.
+        // Ticks of the axis on the left have so many texts as it is high, and it is as wide as
+        // these are long.
         let texts = self.y.ticks(8);
         let widest = texts.iter().map(|tick| font::width(&tick.text, SIZE, Weight::Regular));
         let name = if self.y.title.is_empty() { 0.0 } else { NAME * 1.6 };

@@ -1,6 +1,7 @@
 //! A drawing of primitives. Charts are made of them; SVG and PNG are written from them.
 //!
-//! Sizes are in px of 1/96 inch; x grows to the right, y downwards. Elements are painted in their order.
+//! Sizes are in px of 1/96 inch; x grows to the right, y downwards. Elements are painted in their
+//! order.
 
 mod style;
 

@@ -1,4 +1,5 @@
-//! A congestion control written in Python. Every acknowledgment calls it: that costs some microseconds each.
+//! A congestion control written in Python. Every acknowledgment calls it: that costs some
+//! microseconds each.
 
 use bentpipe_core::tcp::congestion::{
     AckEvent, Congestion, CongestionEvent, InitialWindowUse, Probing, Response, SlowStart,
@@ -73,7 +74,8 @@ impl PythonControl {
         Ok(())
     }
 
-    /// What a method answers: a number of bytes, one segment at least. If it raises, what stood before.
+    /// What a method answers: a number of bytes, one segment at least. If it raises, what stood
+    /// before.
     fn ask(
         &self,
         method: &str,

@@ -15,7 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 
-/// One end of a connection, with all that a host's TCP does. It has no clock: every call says what time it is.
+/// One end of a connection, with all that a host's TCP does. It has no clock: every call says what
+/// time it is.
 #[pyclass(unsendable, module = "bentpipe._bentpipe")]
 pub(crate) struct Connection {
     tcp: connection::Connection<Chunks>,
@@ -45,8 +46,8 @@ impl Connection {
         Connection { tcp, control, raised, smss }
     }
 
-    /// Once the handshake is complete the sender takes the control that was written in Python. What that has raised
-    /// is raised here.
+    /// Once the handshake is complete the sender takes the control that was written in Python. What
+    /// that has raised is raised here.
     fn attend(&mut self) -> PyResult<()> {
         if self.tcp.tcb().is_some()
             && let Some(mut control) = self.control.take()
@@ -195,8 +196,9 @@ impl Connection {
         self.tcp.writable().count()
     }
 
-    /// What the sender knows, as a dictionary; empty before the handshake is complete. Sizes are in bytes, places in
-    /// the stream are offsets of which 1 is the first byte's, times are in seconds.
+    /// What the sender knows, as a dictionary; empty before the handshake is complete. Sizes are in
+    /// bytes, places in the stream are offsets of which 1 is the first byte's, times are in
+    /// seconds.
     fn observe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let state = PyDict::new(py);
         let Some(now) = self.observation() else { return Ok(state) };

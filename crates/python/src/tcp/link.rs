@@ -35,9 +35,9 @@ impl<'py> FromPyObject<'_, 'py> for Value {
 
 #[pymethods]
 impl Link {
-    /// `rate` as "8Mbit/s" or in bit/s (None: it takes no time), `delay` in seconds or as "250ms", `queue` as "60packets",
-    /// "100KB" or "codel", `loss` of each packet as a probability or as "1%", `bit_errors` the probability for each bit,
-    /// `seed` of what is random.
+    /// `rate` as "8Mbit/s" or in bit/s (None: it takes no time), `delay` in seconds or as "250ms",
+    /// `queue` as "60packets", "100KB" or "codel", `loss` of each packet as a probability or as
+    /// "1%", `bit_errors` the probability for each bit, `seed` of what is random.
     #[new]
     #[pyo3(signature = (rate=None, delay=Value::Number(0.0), queue="unlimited", loss=Value::Number(0.0), bit_errors=0.0, seed=1))]
     fn new(

@@ -16,7 +16,8 @@ const FLAGS: [(Flags, &str); 8] = [
     (Flags::CWR, "cwr"),
 ];
 
-/// A member's name as it stands in an object, behind another member: text in one piece is faster than in four.
+/// A member's name as it stands in an object, behind another member: text in one piece is faster
+/// than in four.
 macro_rules! member {
     ($name:literal) => {
         concat!(",\"", $name, "\":")

@@ -1,7 +1,7 @@
 //! Figures of an experiment's results: what they show, in the words of its file.
 //!
-//! Which columns there are is not known here, so that names stay texts with their places. A figure is no part of a
-//! run: changing one makes no run anew.
+//! Which columns there are is not known here, so that names stay texts with their places. A figure
+//! is no part of a run: changing one makes no run anew.
 
 mod reading;
 

@@ -1,8 +1,9 @@
 //! Orbits: the propagation delay of a bent-pipe link from where its two ends stand.
 //!
-//! A shell is described by five published numbers. For it and for GEO the Earth is a sphere of its equatorial radius
-//! and orbits are circular: good to about a tenth of a millisecond. Element sets say where each satellite was on a
-//! day, and come with the scenario; for them the Earth is WGS 84's ellipsoid.
+//! A shell is described by five published numbers. For it and for GEO the Earth is a sphere of its
+//! equatorial radius and orbits are circular: good to about a tenth of a millisecond. Element sets
+//! say where each satellite was on a day, and come with the scenario; for them the Earth is WGS
+//! 84's ellipsoid.
 
 mod constellation;
 mod geo;

@@ -50,8 +50,8 @@ pub struct Walker {
     pub min_elevation: f64,
     /// Which one serves.
     pub choice: Choice,
-    /// When it is chosen. The epoch is when the first satellite of the first plane is at its node, over longitude
-    /// zero.
+    /// When it is chosen. The epoch is when the first satellite of the first plane is at its node,
+    /// over longitude zero.
     pub timing: Timing,
 }
 

@@ -58,7 +58,8 @@ impl Layout {
     }
 }
 
-/// The address of the scenario's node `index`: 10.0.0.1 and on. Web caches have those behind the nodes'.
+/// The address of the scenario's node `index`: 10.0.0.1 and on. Web caches have those behind the
+/// nodes'.
 fn address(index: usize) -> IpAddr {
     let number = u32::try_from(index + 1).expect("fewer than 2^24 nodes");
     IpAddr::V4(Ipv4Addr::from_bits(u32::from_be_bytes([10, 0, 0, 0]) + number))

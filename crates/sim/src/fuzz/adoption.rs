@@ -1,7 +1,8 @@
 //! Gateways that split connections in mid-life: when they may, and whose word they go on with.
 //!
-//! A gateway that has only forwarded a connection begins to speak in its hosts' names where they were: what they have
-//! promised, echoed and sent through it counts from then on as if it had done so itself.
+//! A gateway that has only forwarded a connection begins to speak in its hosts' names where they
+//! were: what they have promised, echoed and sent through it counts from then on as if it had done
+//! so itself.
 
 use super::edges::Endpoint;
 use super::plan::{Call, FaultPlan, Middle};
@@ -49,7 +50,8 @@ impl Adoptions {
         Adoptions { after, late, forged, spoken, counts: Default::default() }
     }
 
-    /// Whether a gateway that splits connections in mid-life does not speak in this name, or not yet.
+    /// Whether a gateway that splits connections in mid-life does not speak in this name, or not
+    /// yet.
     pub(super) fn listens(&self, name: &(NodeId, Endpoint, Endpoint)) -> bool {
         self.adopts(name.0) && !self.spoken.contains(name)
     }
@@ -59,7 +61,8 @@ impl Adoptions {
         BOXES.iter().zip(&self.after).any(|(at, after)| *at == node && after.is_some())
     }
 
-    /// Whether a gateway begins to split a connection from its SYN on: what it has forwarded of that before counts no longer.
+    /// Whether a gateway begins to split a connection from its SYN on: what it has forwarded of
+    /// that before counts no longer.
     pub(super) fn begins(&self, segment: &Segment) -> bool {
         let Segment { node, how, src, dst, flags, .. } = *segment;
         how == How::Sent && flags.contains(Flags::SYN) && !self.spoken.contains(&(node, src, dst))
@@ -101,8 +104,8 @@ impl Adoptions {
         let counts = (summary.split, summary.adopted);
         let before = std::mem::replace(&mut self.counts[index], counts);
         if counts.1 != before.1 {
-            // What hosts say through it from now on is theirs alone, though it may not have spoken yet (fault seed
-            // 40585869).
+            // What hosts say through it from now on is theirs alone, though it may not have spoken
+            // yet (fault seed 40585869).
             for view in gateway.flow_views(world.now()) {
                 let [client, server] = [view.client, view.server].map(|end| (end.ip(), end.port()));
                 self.spoken.extend([(node, client, server), (node, server, client)]);
@@ -133,8 +136,8 @@ impl Adoptions {
     }
 }
 
-/// What both ends of a connection have sent, in bytes, of which a gateway may have acknowledged all in the other's name; None
-/// if one of them is gone.
+/// What both ends of a connection have sent, in bytes, of which a gateway may have acknowledged all
+/// in the other's name; None if one of them is gone.
 fn sent(call: &Call, world: &World) -> Option<Bytes> {
     let sent = |end: usize| {
         let connection = world.host(call.host(end)).connection(&call.keys[end])?;

@@ -57,7 +57,8 @@ pub enum Forgery {
 /// is, within two segments.
 const BEYOND_DELAYED: u32 = 8 * 1460;
 
-/// What forged errors say: old routers' nothing, less than anybody believes, and more than there was.
+/// What forged errors say: old routers' nothing, less than anybody believes, and more than there
+/// was.
 const MTUS: [u32; 9] = [0, 1, 68, 552, 576, 1280, 1400, 9000, 65_535];
 
 impl Attack {
@@ -139,7 +140,8 @@ impl Attack {
             Forgery::Stale => {
                 let back = rng.random_range(len as u32..60_000);
                 tcp.seq = SeqNum(seen.ack.0.wrapping_sub(back));
-                // What a gateway that has crashed since had acknowledged, its host still waits for (fault seed 50774817).
+                // What a gateway that has crashed since had acknowledged, its host still waits for
+                // (fault seed 50774817).
                 let expected = self.victim(call, world).map(expected);
                 let end = tcp.seq + len as u64;
                 if plan.may_break() && expected.is_none_or(|at| end.distance_from(at) > 0) {

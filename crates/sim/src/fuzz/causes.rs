@@ -1,4 +1,5 @@
-//! Checks of each segment's cause: old data needs one of retransmissions or probes, new data none of retransmissions.
+//! Checks of each segment's cause: old data needs one of retransmissions or probes, new data none
+//! of retransmissions.
 
 use super::edges::Endpoint;
 use crate::world::{How, NodeId, Segment};
@@ -6,17 +7,18 @@ use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{Flags, SeqNum};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far each node has sent, by the endpoint in whose name it speaks and the one to which it does.
+/// How far each node has sent, by the endpoint in whose name it speaks and the one to which it
+/// does.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     ends: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
     /// How far they have forwarded what its receiver had no room for, as far as an onlooker knows.
     doubtful: BTreeMap<(NodeId, Endpoint, Endpoint), SeqNum>,
-    /// The numbers of the SYNs, by the same names, and what SYN-ACKs have acknowledged: a host that listens on may answer
-    /// two SYNs by the same number (fault seed 50360948).
+    /// The numbers of the SYNs, by the same names, and what SYN-ACKs have acknowledged: a host that
+    /// listens on may answer two SYNs by the same number (fault seed 50360948).
     isns: BTreeMap<(NodeId, Endpoint, Endpoint), (SeqNum, SeqNum)>,
-    /// Nodes that were told of connections, or have missed a part of them: what had passed before they knew where the hosts
-    /// are, they do not know.
+    /// Nodes that were told of connections, or have missed a part of them: what had passed before
+    /// they knew where the hosts are, they do not know.
     told: BTreeSet<NodeId>,
 }
 
@@ -79,8 +81,8 @@ impl Causes {
         }
     }
 
-    /// What the node has forwarded though its receiver had no room for it: the gateway may know of more room (fault seed
-    /// 146975388).
+    /// What the node has forwarded though its receiver had no room for it: the gateway may know of
+    /// more room (fault seed 146975388).
     pub(super) fn doubt(&mut self, segment: &Segment) {
         let Segment { node, src, dst, seq, len, .. } = *segment;
         let end = seq + len as u64;
@@ -96,7 +98,8 @@ impl Causes {
         self.told.insert(node);
     }
 
-    /// Packets take another path: what passes the node is not all, and its receivers may have no use for it.
+    /// Packets take another path: what passes the node is not all, and its receivers may have no
+    /// use for it.
     pub(super) fn lose_sight(&mut self, node: NodeId) {
         self.told.insert(node);
     }

@@ -10,14 +10,16 @@ use crate::world::{How, NodeId, Segment};
 use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A gateway that holds something long after its hosts have gone on on another path need not know their
-/// clocks. So far from what it has acknowledged itself, in bytes, it does not take them for its hosts.
+/// A gateway that holds something long after its hosts have gone on on another path need not know
+/// their clocks. So far from what it has acknowledged itself, in bytes, it does not take them for
+/// its hosts.
 const NEAR: u32 = 1 << 15;
 
-/// Nor does it take them for its hosts where they acknowledge so much more than it has done: it need not follow them.
-/// Whoever hears both drops what the gateway sends, whatever its timestamps, as an acknowledgment that is older than
-/// a window (RFC 5961, 5). A gateway takes that much for near in any case. Where they acknowledge so much less, that is
-/// what they say themselves that is dropped, before its timestamp is taken (fault seed 136439448).
+/// Nor does it take them for its hosts where they acknowledge so much more than it has done: it
+/// need not follow them. Whoever hears both drops what the gateway sends, whatever its timestamps,
+/// as an acknowledgment that is older than a window (RFC 5961, 5). A gateway takes that much for
+/// near in any case. Where they acknowledge so much less, that is what they say themselves that is
+/// dropped, before its timestamp is taken (fault seed 136439448).
 const AHEAD: u32 = 1 << 16;
 
 /// The timestamps that nodes have sent, heard and passed on.
@@ -56,9 +58,10 @@ impl Clocks {
         Ok(())
     }
 
-    /// What the node has forwarded it goes on with, as if it had said so itself; but not with the timestamp of what its
-    /// receiver has not taken in order, which does not count for that (RFC 7323, 4.3; fault seed 40128101), nor of what that
-    /// has had before: it is not acceptable (5.3; fault seed 80072420).
+    /// What the node has forwarded it goes on with, as if it had said so itself; but not with the
+    /// timestamp of what its receiver has not taken in order, which does not count for that (RFC
+    /// 7323, 4.3; fault seed 40128101), nor of what that has had before: it is not acceptable (5.3;
+    /// fault seed 80072420).
     pub(super) fn inherit(&mut self, segment: &Segment) {
         let Segment { node, src, dst, flags, seq, ack, len, .. } = *segment;
         let taken = self.heard.get(&(node, src, dst)).and_then(|heard| heard.last_ack_sent);
@@ -76,7 +79,8 @@ impl Clocks {
         if !in_order && !flags.contains(Flags::SYN) {
             return;
         }
-        // As its receiver may keep it, so may the gateway, which cannot know whether that has had it (fault seed 50546838).
+        // As its receiver may keep it, so may the gateway, which cannot know whether that has had
+        // it (fault seed 50546838).
         self.heard.entry((node, src, dst)).or_default().in_order.insert(value);
         let latest = self.latest.entry((node, src, dst)).or_insert(value);
         if flags.contains(Flags::SYN) || is_older(*latest, value) {
@@ -119,8 +123,8 @@ impl Clocks {
         let Segment { node, src, dst, seq, ack, .. } = *segment;
         let Some(Timestamps { value, .. }) = segment.timestamps else { return };
         let told = |from, to| self.heard.get(&(node, from, to))?.last_ack_sent;
-        // Before it has answered, the receiver's own word counts: what is out of order has no timestamp that does (RFC 7323,
-        // 4.3; fault seed 50662110).
+        // Before it has answered, the receiver's own word counts: what is out of order has no
+        // timestamp that does (RFC 7323, 4.3; fault seed 50662110).
         let reach = match self.heard.get(&(node, src, dst)) {
             Some(heard) if heard.answers => NEAR as i32,
             _ => 0,
@@ -181,8 +185,9 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    /// A gateway stands for the server, and has acknowledged 100 bytes. A newer segment of the server's, which acknowledges
-    /// `ahead` more (or less), passes; then the gateway says once more what it has said.
+    /// A gateway stands for the server, and has acknowledged 100 bytes. A newer segment of the
+    /// server's, which acknowledges `ahead` more (or less), passes; then the gateway says once more
+    /// what it has said.
     fn older_behind(ahead: i32) -> Result<(), (Invariant, String)> {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
         let stamped = |value, echo| Some(Timestamps { value, echo });
@@ -222,7 +227,8 @@ mod tests {
         clocks.see(&repeated)
     }
 
-    /// Fault seed 1238755: what the gateway held was no use any more to a host that had gone on for so long.
+    /// Fault seed 1238755: what the gateway held was no use any more to a host that had gone on for
+    /// so long.
     #[test]
     fn what_is_dropped_for_its_acknowledgment_may_look_old() {
         for ahead in [0, 1_000, 1 << 16, -1_000, -(1 << 16)] {
@@ -233,8 +239,9 @@ mod tests {
         }
     }
 
-    /// Fault seed 40128101: a probe of the client's passes on its way to a server whose window it lies beyond. What the
-    /// gateway says when it has taken the connection over may have a timestamp of before.
+    /// Fault seed 40128101: a probe of the client's passes on its way to a server whose window it
+    /// lies beyond. What the gateway says when it has taken the connection over may have a
+    /// timestamp of before.
     #[test]
     fn what_a_host_does_not_take_has_no_timestamp_that_counts() {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
@@ -262,8 +269,9 @@ mod tests {
         }
     }
 
-    /// Fault seed 159036914: the server's segment lies beyond the client's window. What it echoes has come in order all the
-    /// same, and a gateway that takes the connection over says so once more.
+    /// Fault seed 159036914: the server's segment lies beyond the client's window. What it echoes
+    /// has come in order all the same, and a gateway that takes the connection over says so once
+    /// more.
     #[test]
     fn what_a_host_echoes_has_come_in_order_though_its_peer_drops_it() {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));

@@ -1,8 +1,10 @@
-//! Plans of which something is left out: the smaller a plan that violates something, the sooner it is understood.
+//! Plans of which something is left out: the smaller a plan that violates something, the sooner it
+//! is understood.
 //!
-//! A cut names what the plan's seed has drawn, by its number there. So a smaller plan is a seed and a few lines of text,
-//! and is replayed as long as its seed is the same run. What a cut takes away makes no demand stricter that the plan's
-//! hazards have made lenient: those of routes and crashes stay in its list.
+//! A cut names what the plan's seed has drawn, by its number there. So a smaller plan is a seed and
+//! a few lines of text, and is replayed as long as its seed is the same run. What a cut takes away
+//! makes no demand stricter that the plan's hazards have made lenient: those of routes and crashes
+//! stay in its list.
 
 use super::plan::{Change, FaultPlan, Hazard, Middle};
 use crate::host::script::{Pace, Start};
@@ -65,8 +67,8 @@ impl fmt::Display for Cut {
 
 /// A plan as drawn from a seed, and what is left out of it.
 ///
-/// Its text is `seed N`, then a line for each cut (`without call 1`) and each smaller transfer (`bytes CALL END
-/// COUNT`). Empty lines and such that begin with `#` say nothing.
+/// Its text is `seed N`, then a line for each cut (`without call 1`) and each smaller transfer
+/// (`bytes CALL END COUNT`). Empty lines and such that begin with `#` say nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmallerPlan {
     /// What it was drawn from.

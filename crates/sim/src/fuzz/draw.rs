@@ -30,8 +30,8 @@ use std::net::IpAddr;
 /// completed or timed out, or one host waits for another that has forgotten it.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-/// How long a stopped gateway may deliver what it holds: bursts may swallow all that a box retransmits in a minute
-/// (seed 23554).
+/// How long a stopped gateway may deliver what it holds: bursts may swallow all that a box
+/// retransmits in a minute (seed 23554).
 const DRAIN: Duration = Duration::from_secs(3600);
 
 impl FaultPlan {

@@ -25,19 +25,19 @@ pub(super) struct Edges {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Promise {
-    /// The SYN that the node sent, and the shift that it offered in any of its copies, or the SYN-ACK and
-    /// that in its last copy.
+    /// The SYN that the node sent, and the shift that it offered in any of its copies, or the
+    /// SYN-ACK and that in its last copy.
     ours: Option<(SeqNum, Option<u8>)>,
-    /// The SYN that belongs to it, and the shift in any of its copies; of a SYN-ACK, in all copies until the
-    /// node acknowledged it.
+    /// The SYN that belongs to it, and the shift in any of its copies; of a SYN-ACK, in all copies
+    /// until the node acknowledged it.
     theirs: Option<(SeqNum, Option<u8>)>,
     /// The latest SYN that came, likewise. It may be forged, or that of another connection.
     came: Option<(SeqNum, Option<u8>)>,
-    /// The shift that a SYN-ACK had offered before a copy of it accepted less. Until the client is heard nobody knows which
-    /// one it has taken (fault seed 50554939).
+    /// The shift that a SYN-ACK had offered before a copy of it accepted less. Until the client is
+    /// heard nobody knows which one it has taken (fault seed 50554939).
     taken_back: Option<u8>,
-    /// What has passed since the route changed may have been dropped by its receiver, so that it promises nothing (fault
-    /// seed 138694).
+    /// What has passed since the route changed may have been dropped by its receiver, so that it
+    /// promises nothing (fault seed 138694).
     vague: bool,
     edge: Option<SeqNum>,
     /// The field of its window counts units of so many bytes.
@@ -85,9 +85,9 @@ impl Edges {
                         theirs.1 = theirs.1.and(segment.window_scale);
                     }
                 }
-                // A SYN-ACK with a window scale answers a copy that offered one (RFC 7323, 1.3). That need not
-                // be the first: a gateway may have forgotten that by the time when another one comes to which
-                // one nearer to the client has added the option.
+                // A SYN-ACK with a window scale answers a copy that offered one (RFC 7323, 1.3).
+                // That need not be the first: a gateway may have forgotten that by the time when
+                // another one comes to which one nearer to the client has added the option.
                 _ => {
                     let before =
                         promise.came.filter(|(isn, _)| *isn == seq).and_then(|came| came.1);
@@ -105,8 +105,9 @@ impl Edges {
                 |(isn, _): &(SeqNum, _)| flags.contains(Flags::ACK) && *isn + 1 == segment.ack;
             let answered = promise.came.filter(answers);
             match &mut promise.ours {
-                // Of SYNs any copy may be answered. A SYN-ACK that accepts less takes the others back, also where
-                // its client has gone on: by that it shows that it has accepted no more (fault seed 40619452).
+                // Of SYNs any copy may be answered. A SYN-ACK that accepts less takes the others
+                // back, also where its client has gone on: by that it shows that it has accepted no
+                // more (fault seed 40619452).
                 Some((isn, scale)) if *isn == seq && flags.contains(Flags::ACK) => {
                     let before = mem::replace(scale, segment.window_scale);
                     if before != segment.window_scale {
@@ -121,8 +122,8 @@ impl Edges {
                     *promise = Promise { ours, came, ..Promise::default() };
                 }
             }
-            // The first copy may have been forwarded, where the SYN has gone another way, or it answered a copy of the SYN
-            // that offered less (fault seeds 40376757, 60174400).
+            // The first copy may have been forwarded, where the SYN has gone another way, or it
+            // answered a copy of the SYN that offered less (fault seeds 40376757, 60174400).
             promise.theirs = answered.or(promise.theirs);
         }
         if !flags.contains(Flags::ACK) {
@@ -136,13 +137,13 @@ impl Edges {
         let window = u32::from(segment.window) << if scaled { shift } else { 0 };
         let edge = segment.ack + u64::from(window);
         promise.unit = 1 << shift;
-        // A SYN-ACK that comes again says what it said, and takes nothing back of what an acknowledgment right behind
-        // it has promised since, which has room for more.
+        // A SYN-ACK that comes again says what it said, and takes nothing back of what an
+        // acknowledgment right behind it has promised since, which has room for more.
         let stands = |(last, before): (SeqNum, u32)| last == segment.ack && before > window;
         if !scaled && promise.last.is_some_and(stands) {
             if promise.next == seq {
-                // Only SYN-ACKs have promised: a gateway may have given the handshake up, and had less memory when the next
-                // copy came (fault seed 122234080).
+                // Only SYN-ACKs have promised: a gateway may have given the handshake up, and had
+                // less memory when the next copy came (fault seed 122234080).
                 (promise.edge, promise.last) = (Some(edge), Some((segment.ack, window)));
             }
             return Ok(());
@@ -174,8 +175,9 @@ impl Edges {
         Ok(())
     }
 
-    /// What the node has forwarded, it goes on with: its promises are as good as its own. One that was reordered, and
-    /// acknowledges less than another, says nothing of the window (RFC 9293, 3.10.7.4; fault seed 299593).
+    /// What the node has forwarded, it goes on with: its promises are as good as its own. One that
+    /// was reordered, and acknowledges less than another, says nothing of the window (RFC 9293,
+    /// 3.10.7.4; fault seed 299593).
     pub(super) fn inherit(&mut self, segment: &Segment) {
         let Segment { node, src, dst, flags, seq, .. } = *segment;
         let last = self.promises.get(&(node, src, dst)).and_then(|promise| promise.last);
@@ -186,8 +188,8 @@ impl Edges {
         }
         let was_stamped = self.promises.get(&(node, dst, src)).is_some_and(|it| it.stamps.borne);
         if segment.timestamps.is_some() && !was_stamped && !flags.contains(Flags::SYN) {
-            // Its receiver has dropped what came without: another gateway has added them, past which that went (fault
-            // seed 116366915).
+            // Its receiver has dropped what came without: another gateway has added them, past
+            // which that went (fault seed 116366915).
             self.promises.entry((node, src, dst)).or_default().edge = None;
         }
         let vague = self.promises.get(&(node, src, dst)).is_some_and(|promise| promise.vague);
@@ -199,8 +201,9 @@ impl Edges {
         }
         if !flags.contains(Flags::ACK) {
             let promise = self.promises.entry((node, src, dst)).or_default();
-            // Any copy may be the one that is answered. A gateway behind us may have allowed less in this one, as it had
-            // no room for the connection when another one came (fault seed 92354095).
+            // Any copy may be the one that is answered. A gateway behind us may have allowed less
+            // in this one, as it had no room for the connection when another one came (fault seed
+            // 92354095).
             if promise.last.is_none() && segment.window < promise.first {
                 promise.edge = None;
             }
@@ -224,28 +227,30 @@ impl Edges {
         receiver.stamps.note(segment, in_order);
     }
 
-    /// Whether the segment's receiver has room for all of it, as far as it has said anything by way of the node.
+    /// Whether the segment's receiver has room for all of it, as far as it has said anything by way
+    /// of the node.
     pub(super) fn has_room(&self, segment: &Segment) -> bool {
         let Segment { node, src, dst, seq, len, .. } = *segment;
         let edge = self.promises.get(&(node, dst, src)).and_then(|promise| promise.edge);
         edge.is_none_or(|edge| (seq + len as u64).distance_from(edge) <= 0)
     }
 
-    /// Whether the segment's receiver may take it, as far as it has said anything by way of the node: it lies within its window
-    /// and brings something that it has not acknowledged (RFC 9293, 3.10.7.4), and looks no older than what it has had in order
-    /// (RFC 7323, 5.3).
+    /// Whether the segment's receiver may take it, as far as it has said anything by way of the
+    /// node: it lies within its window and brings something that it has not acknowledged (RFC 9293,
+    /// 3.10.7.4), and looks no older than what it has had in order (RFC 7323, 5.3).
     pub(super) fn allow(&self, segment: &Segment) -> bool {
         let Segment { node, src, dst, flags, seq, len, timestamps, .. } = *segment;
         let Some(promise) = self.promises.get(&(node, dst, src)) else { return true };
-        // What passed since the route changed may have closed a window that its receiver never closed (fault seed 110678310).
+        // What passed since the route changed may have closed a window that its receiver never
+        // closed (fault seed 110678310).
         let within = promise.vague || promise.edge.is_none_or(|edge| seq.distance_from(edge) <= 0);
         let end = seq + len as u64;
         let is_new = promise.last.is_none_or(|(ack, _)| end.distance_from(ack) >= 0);
         flags.contains(Flags::SYN) || (within && is_new && !promise.stamps.make_old(timestamps))
     }
 
-    /// The right edge of the window that `node` offers in the name of `src` to `dst`, and the unit in
-    /// bytes to which it is rounded.
+    /// The right edge of the window that `node` offers in the name of `src` to `dst`, and the unit
+    /// in bytes to which it is rounded.
     pub(super) fn edge(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<(SeqNum, u32)> {
         let promise = self.promises.get(&(node, src, dst))?;
         Some((promise.edge?, promise.unit))
@@ -271,15 +276,16 @@ impl Edges {
         }
     }
 
-    /// The box at `node` ends, and tells the next one of its connections. That has promised nothing yet.
+    /// The box at `node` ends, and tells the next one of its connections. That has promised nothing
+    /// yet.
     pub(super) fn hand_over(&mut self, node: NodeId) {
         for (_, promise) in self.promises.iter_mut().filter(|((at, _, _), _)| *at == node) {
             (promise.edge, promise.last) = (None, None);
         }
     }
 
-    /// Packets take another path, and some pass a node no more: what hosts have said by way of it in whose names it does not
-    /// speak, is not what they say now (fault seed 50546838).
+    /// Packets take another path, and some pass a node no more: what hosts have said by way of it
+    /// in whose names it does not speak, is not what they say now (fault seed 50546838).
     pub(super) fn lose_sight(&mut self, listens: impl Fn(&(NodeId, Endpoint, Endpoint)) -> bool) {
         for (_, promise) in self.promises.iter_mut().filter(|(name, _)| listens(name)) {
             (promise.edge, promise.last) = (None, None);

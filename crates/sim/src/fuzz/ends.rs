@@ -26,7 +26,8 @@ pub(super) struct Ends {
     attempt: Option<SeqNum>,
     /// There may be one.
     may_call_again: bool,
-    /// A host has ended, and begun once more by a SYN that came late: what it says then is of no connection.
+    /// A host has ended, and begun once more by a SYN that came late: what it says then is of no
+    /// connection.
     revived: bool,
     /// Somebody else has sent a SYN in a host's name.
     forged_syn: bool,
@@ -83,8 +84,9 @@ impl Ends {
         }
     }
 
-    /// Whether an end stands where a forged RST had its number: not when that was sent, but while it crossed the satellite,
-    /// what comes before it has come. Then it is exact, and no TCP helps (RFC 5961, 3.2; fault seed 116282616).
+    /// Whether an end stands where a forged RST had its number: not when that was sent, but while
+    /// it crossed the satellite, what comes before it has come. Then it is exact, and no TCP helps
+    /// (RFC 5961, 3.2; fault seed 116282616).
     fn met_a_forged_reset(&self, call: &Call, world: &World) -> bool {
         let is_reset = call.reports(world).into_iter().flatten().any(|report| report.reset);
         let is_exact = (0..2).any(|end| {
@@ -124,17 +126,17 @@ impl Ends {
         self.check_fin(call, world, end, mine)?;
         // A host that aborts while its box drains resets behind what it has sent past that box: the
         // box cannot tell that from a forgery, and the reset overtakes what it still holds.
-        // Nor where somebody else sends a SYN in its name: what is gone resets, asked whether it has sent that, and
-        // without gateways its peer would be reset as well (RFC 5961, 4.2). Fault seeds 30002872
-        // and 50571716.
+        // Nor where somebody else sends a SYN in its name: what is gone resets, asked whether it
+        // has sent that, and without gateways its peer would be reset as well (RFC 5961, 4.2).
+        // Fault seeds 30002872 and 50571716.
         if !plan.may_break() && !plan.drains() && !self.forged_syn {
             self.check_reset(call, world, end, reports)?;
         }
         Ok(())
     }
 
-    /// Whether both ends, as far as they are there, are of the same attempt to connect: a caller may have called again
-    /// from the same port.
+    /// Whether both ends, as far as they are there, are of the same attempt to connect: a caller
+    /// may have called again from the same port.
     fn is_one_attempt(&mut self, call: &Call, world: &World) -> bool {
         let [caller, called] = [0, 1].map(|end| call.tcb(world, end).map(Tcb::handshake));
         let Some(isn) = caller.map(|caller| caller.snd_isn) else { return self.attempt.is_none() };
@@ -146,8 +148,8 @@ impl Ends {
         called.is_none_or(|called| called.rcv_isn == isn)
     }
 
-    /// A host that had ended and listens on takes a SYN for another connection's, though that is a copy of the first one's
-    /// (fault seed 51056927).
+    /// A host that had ended and listens on takes a SYN for another connection's, though that is a
+    /// copy of the first one's (fault seed 51056927).
     fn note_revival(&mut self, reports: [Option<&Report>; 2]) {
         for (seen, report) in self.seen.iter_mut().zip(reports) {
             let ended = report.is_some_and(|report| report.closed && report.clean_end);

@@ -113,12 +113,14 @@ impl InvariantChecker {
             let inherits = self.adoptions.inherits(segment);
             if inherits {
                 self.streams.overhear(segment, &self.edges);
-                // It echoes what has come in order, whatever its own receiver makes of it (fault seed 159036914).
+                // It echoes what has come in order, whatever its own receiver makes of it (fault
+                // seed 159036914).
                 self.clocks.inherit_echo(segment);
                 if !self.edges.allow(segment) {
                     continue;
                 }
-                // Of what its receiver has no room for the gateway takes nothing down (fault seed 104318111).
+                // Of what its receiver has no room for the gateway takes nothing down (fault seed
+                // 104318111).
                 match self.edges.has_room(segment) {
                     true => self.causes.inherit(segment),
                     false => self.causes.doubt(segment),
@@ -213,8 +215,8 @@ impl InvariantChecker {
     }
 }
 
-/// Whether a gateway asks a host what it expects: by a copy of what it has just forwarded, from below that. What it
-/// says there is said by the other host, and not heeded.
+/// Whether a gateway asks a host what it expects: by a copy of what it has just forwarded, from
+/// below that. What it says there is said by the other host, and not heeded.
 fn is_question(segment: &Segment, together: &[Segment]) -> bool {
     segment.how == How::Sent
         && together.iter().any(|passed| {

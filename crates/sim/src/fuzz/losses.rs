@@ -1,5 +1,5 @@
-//! Connections that a gateway forwards and resets: some of their bytes must be lost, acknowledged to their
-//! sender and held by nobody.
+//! Connections that a gateway forwards and resets: some of their bytes must be lost, acknowledged
+//! to their sender and held by nobody.
 
 use super::plan::{Call, FaultPlan};
 use super::stage::BOXES;
@@ -12,8 +12,8 @@ use bentpipe_gateway::Gateway;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A gateway that has heard neither host for so long, while another one hears both, is passed by: what it
-/// sends in vain by then it gives up in the end.
+/// A gateway that has heard neither host for so long, while another one hears both, is passed by:
+/// what it sends in vain by then it gives up in the end.
 const PASSED_BY: Duration = Duration::from_secs(17);
 
 /// What was seen of such resets.
@@ -60,8 +60,8 @@ impl Losses {
     }
 }
 
-/// Whether bytes that were acknowledged to `end` will never come to the other one. True, too, if one of them is
-/// over with the connection, so that nobody can be harmed.
+/// Whether bytes that were acknowledged to `end` will never come to the other one. True, too, if
+/// one of them is over with the connection, so that nobody can be harmed.
 fn has_lost(plan: &FaultPlan, call: &Call, world: &World, end: usize) -> bool {
     let [Some(sender), Some(receiver)] = [end, 1 - end].map(|end| call.tcb(world, end)) else {
         return true;
@@ -81,8 +81,8 @@ fn has_lost(plan: &FaultPlan, call: &Call, world: &World, end: usize) -> bool {
         .filter_map(|flow| Some((flow.idle, flow.legs?)));
     let mut held = 0;
     for (idle, legs) in legs {
-        // Offset 0 is the SYN. A gateway that the hosts' packets have passed by, and that stands in their way
-        // again, waits for what its sender has no more.
+        // Offset 0 is the SYN. A gateway that the hosts' packets have passed by, and that stands in
+        // their way again, waits for what its sender has no more.
         if legs[end].received.count() + 1 < una.get() {
             return true;
         }

@@ -2,11 +2,11 @@
 //! that is deployed), a bad satellite link, and whatever else can befall them; checked after every
 //! event.
 //!
-//! [`FaultPlan::draw`] says what happens, [`FaultPlan::play`] lets it happen. Both depend on the seed alone,
-//! so that a violation is replayed by its seed, packet by packet. A panic while playing is a
-//! violation as well: the world and its hosts assert what every TCP must keep (no deadline in the
-//! past, nobody sends without end, each byte read is the right one). Catching it is the caller's
-//! business, as is running many seeds at once.
+//! [`FaultPlan::draw`] says what happens, [`FaultPlan::play`] lets it happen. Both depend on the
+//! seed alone, so that a violation is replayed by its seed, packet by packet. A panic while playing
+//! is a violation as well: the world and its hosts assert what every TCP must keep (no deadline in
+//! the past, nobody sends without end, each byte read is the right one). Catching it is the
+//! caller's business, as is running many seeds at once.
 
 mod adoption;
 mod attack;
@@ -68,8 +68,8 @@ pub struct Played {
     pub recalled: u64,
     /// Connections both of whose directions were read to their ends.
     pub completed: u64,
-    /// Connections whose hosts do not hear each other any more, as gateways that had promised more than they have
-    /// have left: a documented limit.
+    /// Connections whose hosts do not hear each other any more, as gateways that had promised more
+    /// than they have have left: a documented limit.
     pub deaf: u64,
     /// Forged segments and ICMP errors that were injected.
     pub forged: u64,
@@ -86,7 +86,8 @@ pub struct Played {
 }
 
 impl FaultPlan {
-    /// Lets happen what is planned, and checks after every event. `listener` hears of each packet that arrives.
+    /// Lets happen what is planned, and checks after every event. `listener` hears of each packet
+    /// that arrives.
     ///
     /// # Errors
     /// The first invariant that does not hold.

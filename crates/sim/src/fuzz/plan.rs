@@ -136,7 +136,8 @@ pub enum Place {
 /// A box that meddles with packets.
 #[derive(Debug, Clone, Copy)]
 pub enum Meddler {
-    /// A router that clears DF, cuts packets that are longer than `mtu` bytes in two, and loses a share of the pieces.
+    /// A router that clears DF, cuts packets that are longer than `mtu` bytes in two, and loses a
+    /// share of the pieces.
     ClearsDf {
         /// The longest packet that passes whole.
         mtu: usize,
@@ -183,12 +184,13 @@ pub enum Change {
     Restart(usize),
     /// This gateway is told to drain, and forwards ever after.
     Drain(usize),
-    /// This gateway, which drains, is told a second time, and ends at once. A router stands in its place.
+    /// This gateway, which drains, is told a second time, and ends at once. A router stands in its
+    /// place.
     End(usize),
     /// This gateway goes on with other parameters.
     Reload(usize, Box<Config>),
-    /// The caller of this connection, if it has reset it, calls again from the same port; both ends begin with these
-    /// numbers.
+    /// The caller of this connection, if it has reset it, calls again from the same port; both ends
+    /// begin with these numbers.
     CallAgain(usize, [SeqNum; 2]),
     /// This gateway ends, if it has drained, and leaves records. A router stands in its place.
     Stop(usize),

@@ -22,8 +22,9 @@ impl Call {
         world.host(self.host(end)).connection(&self.keys[end])?.last_tcb()
     }
 
-    /// Whether neither host takes anything that the other one says: where gateways had promised more than the hosts
-    /// have room for, and left, both may speak from beside each other's windows for ever. A documented limit.
+    /// Whether neither host takes anything that the other one says: where gateways had promised
+    /// more than the hosts have room for, and left, both may speak from beside each other's windows
+    /// for ever. A documented limit.
     fn hosts_are_deaf(&self, world: &World) -> bool {
         let [Some(caller), Some(called)] = [0, 1].map(|end| self.tcb(world, end)) else {
             return false;

@@ -1,13 +1,14 @@
 //! The search for the smallest plan that still violates what a drawn one does.
 //!
-//! Whatever can be left out is, as long as the violation remains: changes by halves and then one by one (Zeller and
-//! Hildebrandt, 2002), then connections, gateways and hazards, then bytes, until nothing more goes.
+//! Whatever can be left out is, as long as the violation remains: changes by halves and then one by
+//! one (Zeller and Hildebrandt, 2002), then connections, gateways and hazards, then bytes, until
+//! nothing more goes.
 
 use super::cut::{Cut, SmallerPlan};
 use super::plan::{FaultPlan, Middle};
 
-/// Finds the smallest plan of a seed that `violates` what that does. It is given plans, and says None when it has no
-/// more time.
+/// Finds the smallest plan of a seed that `violates` what that does. It is given plans, and says
+/// None when it has no more time.
 pub fn shrink(seed: u64, mut violates: impl FnMut(&SmallerPlan) -> Option<bool>) -> SmallerPlan {
     let mut search =
         Search { best: SmallerPlan::whole(seed), violates: &mut violates, over: false };

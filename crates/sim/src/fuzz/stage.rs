@@ -280,7 +280,8 @@ impl Stage {
         Changed::Handed(node)
     }
 
-    /// Another one comes, which reads them. It has not seen what passed meanwhile (fault seed 147295642).
+    /// Another one comes, which reads them. It has not seen what passed meanwhile (fault seed
+    /// 147295642).
     fn start(&mut self, plan: &FaultPlan, middle: usize, now: Instant) -> Changed {
         let Some(records) = self.left[middle].take() else { return Changed::Nothing };
         let next = stand(&plan.middle[middle], middle, now);

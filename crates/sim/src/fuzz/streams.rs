@@ -1,5 +1,6 @@
-//! What a gateway takes upon itself for its flows, as it can be seen on the wire: it promises no more than a
-//! stream may hold, and does not forget a flow before all that it has acknowledged has been delivered.
+//! What a gateway takes upon itself for its flows, as it can be seen on the wire: it promises no
+//! more than a stream may hold, and does not forget a flow before all that it has acknowledged has
+//! been delivered.
 
 use super::edges::{Edges, Endpoint};
 use super::plan::{FaultPlan, Middle};
@@ -40,7 +41,8 @@ struct Stream {
     heard: Option<SeqNum>,
     /// One past what its receiver itself has promised, before the box took the connection over.
     inherited: Option<SeqNum>,
-    /// Its sender has gone beyond all that the box has promised, so somebody else has promised more.
+    /// Its sender has gone beyond all that the box has promised, so somebody else has promised
+    /// more.
     beyond: bool,
     /// The box has reset the connection.
     reset: bool,
@@ -49,7 +51,8 @@ struct Stream {
 /// The flows of a box.
 #[derive(Debug, Default)]
 struct Table {
-    /// How many there were, how many of them half-open and how many over; and how many had been released.
+    /// How many there were, how many of them half-open and how many over; and how many had been
+    /// released.
     counts: ([usize; 3], u64),
     /// Clients and servers.
     flows: BTreeSet<(Endpoint, Endpoint)>,
@@ -116,7 +119,8 @@ impl Streams {
         }
     }
 
-    /// Whoever was told of a connection takes what was offered before it knew where the hosts are, whoever has said so.
+    /// Whoever was told of a connection takes what was offered before it knew where the hosts are,
+    /// whoever has said so.
     pub(super) fn overhear(&mut self, segment: &Segment, edges: &Edges) {
         let Segment { node, src, dst, .. } = *segment;
         let told = BOXES.iter().position(|at| *at == node).is_some_and(|index| self.told[index]);
@@ -151,8 +155,8 @@ impl Streams {
         let Some((edge, unit)) = edges.edge(node, src, dst) else { return Ok(()) };
         let delivered = stream.heard.unwrap_or(start);
         let first = start + u64::from(stream.first_window);
-        // The field of the window is rounded up. Of a window of zero the acknowledgment of a FIN may lie one
-        // further, which takes no room.
+        // The field of the window is rounded up. Of a window of zero the acknowledgment of a FIN
+        // may lie one further, which takes no room.
         let max = i64::from(unit) - 1 + i64::from(segment.window == 0);
         let beyond = |edge: SeqNum, limit: SeqNum| i64::from(edge.distance_from(limit)) > max;
         let inherited = stream.inherited.is_some_and(|inherited| !beyond(edge, inherited));
@@ -203,7 +207,8 @@ impl Streams {
         Ok(())
     }
 
-    /// The box at `node` ends, and tells the next one of its connections. That has acknowledged nothing yet.
+    /// The box at `node` ends, and tells the next one of its connections. That has acknowledged
+    /// nothing yet.
     pub(super) fn hand_over(&mut self, node: NodeId) {
         for (_, stream) in self.streams.iter_mut().filter(|((at, _, _), _)| *at == node) {
             let Stream { start, heard, .. } = *stream;

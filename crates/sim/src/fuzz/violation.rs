@@ -27,8 +27,8 @@ pub enum Invariant {
     WindowWithinStream,
     /// A timestamp that is echoed came in order (RFC 7323, 4.3).
     EchoInOrder,
-    /// What is sent looks no older than what was sent before, or what a gateway has forwarded of the
-    /// host in whose name it speaks.
+    /// What is sent looks no older than what was sent before, or what a gateway has forwarded of
+    /// the host in whose name it speaks.
     TimestampOrder,
     /// A flow is released when all that was acknowledged has been delivered, FINs too.
     DeliveredFirst,
@@ -36,11 +36,13 @@ pub enum Invariant {
     Livelock,
     /// When all is over, gateways hold no flow and no byte.
     Leftover,
-    /// A gateway that splits connections in mid-life does so when they have proved long, and not before.
+    /// A gateway that splits connections in mid-life does so when they have proved long, and not
+    /// before.
     AdoptedLate,
     /// A gateway resets a connection that it forwards only if bytes of it are lost.
     NeedlessReset,
-    /// Each segment with data has one cause, and it is one of new data, of a retransmission, or of a probe.
+    /// Each segment with data has one cause, and it is one of new data, of a retransmission, or of
+    /// a probe.
     Cause,
     /// While a sender sends nothing, exactly one thing limits it.
     Limiter,

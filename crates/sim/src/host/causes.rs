@@ -1,5 +1,5 @@
-//! What losses come from: what the world knows of a connection's segments, what the receiver has seen, and what the sender
-//! has made of it.
+//! What losses come from: what the world knows of a connection's segments, what the receiver has
+//! seen, and what the sender has made of it.
 
 use super::session::{Application, Session};
 use super::{Host, SessionKey};

@@ -158,8 +158,8 @@ impl<A: Application> Host<A> {
         self.datagrams.get(&port).copied().unwrap_or_default()
     }
 
-    /// Listens on `port` and runs `application` on every connection that comes. The first one has the initial sequence
-    /// number `isn`; without it, and later, they come from the clock.
+    /// Listens on `port` and runs `application` on every connection that comes. The first one has
+    /// the initial sequence number `isn`; without it, and later, they come from the clock.
     pub fn serve(
         &mut self,
         port: u16,

@@ -15,12 +15,14 @@ pub(super) struct PortReuse {
 }
 
 impl<A: Application> Host<A> {
-    /// Lets a connection have the name of one that is over, of which nothing is known any more then.
+    /// Lets a connection have the name of one that is over, of which nothing is known any more
+    /// then.
     pub fn reuse_ports(&mut self) {
         self.reuse.always = true;
     }
 
-    /// Lets one connection have the name `key` of one that is over: that which begins with `isn` of its caller's.
+    /// Lets one connection have the name `key` of one that is over: that which begins with `isn` of
+    /// its caller's.
     pub fn reuse_port(&mut self, key: SessionKey, isn: SeqNum) {
         self.reuse.once.insert(key, isn);
     }

@@ -1,11 +1,13 @@
-//! What a host's connections to the same peer tell each other: TCP control block interdependence (RFC 9040).
+//! What a host's connections to the same peer tell each other: TCP control block interdependence
+//! (RFC 9040).
 //!
-//! Temporal sharing (section 6): when all that a connection has sent is acknowledged, its FIN included, or
-//! when it is over, its state becomes the peer's; a new one begins with that. The last one counts: the RFC
-//! leaves open how it is merged with those before. Ensemble sharing (section 7): when a handshake
-//! is complete, the sums of windows and thresholds are divided by the connections that there are then, and
-//! those that were there give up their part. So four connections that are opened at once begin with one initial
-//! window together. From there on each grows by itself.
+//! Temporal sharing (section 6): when all that a connection has sent is acknowledged, its FIN
+//! included, or when it is over, its state becomes the peer's; a new one begins with that. The last
+//! one counts: the RFC leaves open how it is merged with those before. Ensemble sharing (section
+//! 7): when a handshake is complete, the sums of windows and thresholds are divided by the
+//! connections that there are then, and those that were there give up their part. So four
+//! connections that are opened at once begin with one initial window together. From there on each
+//! grows by itself.
 
 use super::{Application, Host, Session};
 use bentpipe_core::tcp::connection::{Connection, State};

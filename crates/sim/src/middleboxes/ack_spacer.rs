@@ -4,13 +4,15 @@
 //! The draft leaves the algorithm open, and asks how to tell slow start, in which an acknowledgment
 //! releases twice what it acknowledges. Here the box looks at the data that pass it the other way:
 //! a connection is in slow start as long as what it has in flight, past the box, grows by more than
-//! a quarter and more than a segment in a round trip, and is not repairing a loss. Then an acknowledgment takes twice the line's time for the segments
-//! that it acknowledges, else once. Order and content stay. Where the data take another path, each
-//! acknowledgment takes the time of what it acknowledges.
+//! a quarter and more than a segment in a round trip, and is not repairing a loss. Then an
+//! acknowledgment takes twice the line's time for the segments that it acknowledges, else once.
+//! Order and content stay. Where the data take another path, each acknowledgment takes the time of
+//! what it acknowledges.
 //!
 //! All connections share one rate, as they share the bottleneck; only segments that do nothing but
-//! acknowledge are held. The rate is given, or estimated ([`BottleneckRate`]) and taken 5 % higher: data
-//! that are sent at the estimate would never show a greater one. Until there is an estimate, nothing is held.
+//! acknowledge are held. The rate is given, or estimated ([`BottleneckRate`]) and taken 5 % higher:
+//! data that are sent at the estimate would never show a greater one. Until there is an estimate,
+//! nothing is held.
 
 use super::FourTuple;
 use super::bottleneck_rate::BottleneckRate;
@@ -119,8 +121,8 @@ impl AckSpacer {
 }
 
 impl SpacedConnection {
-    /// `ack` has come to the box: bytes on the wire that it newly acknowledges; none if it tells of a loss or
-    /// of a repair.
+    /// `ack` has come to the box: bytes on the wire that it newly acknowledges; none if it tells of
+    /// a loss or of a repair.
     fn arrives(&mut self, ack: SeqNum) -> Option<u64> {
         let before = self.arrived.replace(ack)?;
         let acked = ack.distance_from(before);
@@ -150,7 +152,8 @@ impl SpacedConnection {
         if slow_start { 2 * bytes } else { bytes }
     }
 
-    /// What so many bytes of payload take on the wire. Before any data has been seen, without headers.
+    /// What so many bytes of payload take on the wire. Before any data has been seen, without
+    /// headers.
     fn on_the_wire(&self, payload: i32) -> u64 {
         let (wire, of) = self.segment;
         let payload = u64::from(payload.unsigned_abs());

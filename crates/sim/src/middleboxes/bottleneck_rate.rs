@@ -1,12 +1,12 @@
 //! The bottleneck's rate, as acknowledgments tell it that come from behind it.
 //!
-//! Segments leave a bottleneck that is busy one by one, and their acknowledgments keep these intervals
-//! (Jacobson's self-clocking). So the rate of a few acknowledgments in a row, over all connections, is at
-//! most the bottleneck's, unless they have waited for each other on their way. The greatest rate of the
-//! last 10 s counts: a sender that pauses makes none of them faster.
+//! Segments leave a bottleneck that is busy one by one, and their acknowledgments keep these
+//! intervals (Jacobson's self-clocking). So the rate of a few acknowledgments in a row, over all
+//! connections, is at most the bottleneck's, unless they have waited for each other on their way.
+//! The greatest rate of the last 10 s counts: a sender that pauses makes none of them faster.
 //!
-//! Acknowledgments that report a loss or its repair do not count: the one that closes a hole also stands
-//! for all that had come before.
+//! Acknowledgments that report a loss or its repair do not count: the one that closes a hole also
+//! stands for all that had come before.
 
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;

@@ -1,4 +1,5 @@
-//! A router that clears DF and cuts what is too long for it, with a host behind it that puts the pieces together.
+//! A router that clears DF and cuts what is too long for it, with a host behind it that puts the
+//! pieces together.
 
 use crate::node::Middlebox;
 use crate::packet::{Body, Packet};
@@ -26,8 +27,8 @@ type Name = (IpAddr, IpAddr, u16);
 #[derive(Debug, Default, Clone)]
 struct Pieces([Option<Vec<u8>>; 2]);
 
-/// The router, for IPv4. Some of the pieces are lost. What is left of a packet is put together with a piece of another
-/// that has its identification, where TCP's checksum does not find it.
+/// The router, for IPv4. Some of the pieces are lost. What is left of a packet is put together with
+/// a piece of another that has its identification, where TCP's checksum does not find it.
 #[derive(Debug)]
 pub struct ClearsDf {
     rng: Pcg64Mcg,
@@ -47,7 +48,8 @@ pub struct Pieced {
 }
 
 impl ClearsDf {
-    /// Packets of up to `mtu` bytes pass whole, and of the pieces of others the share `loss` is lost.
+    /// Packets of up to `mtu` bytes pass whole, and of the pieces of others the share `loss` is
+    /// lost.
     pub fn new(mtu: usize, loss: f64, seed: u64) -> ClearsDf {
         let rng = Pcg64Mcg::seed_from_u64(seed);
         ClearsDf { rng, mtu, loss, waiting: BTreeMap::new(), counts: Pieced::default() }

@@ -1,5 +1,5 @@
-//! Fakes ahead of a host's segments, as circumvention tools send them: a censor on the way is to see other bytes than
-//! the server, which the fakes do not reach, or which does not take them.
+//! Fakes ahead of a host's segments, as circumvention tools send them: a censor on the way is to
+//! see other bytes than the server, which the fakes do not reach, or which does not take them.
 
 use crate::node::Middlebox;
 use crate::packet::{Body, Content, Packet};

@@ -29,8 +29,8 @@ use std::net::IpAddr;
 use web_cache::Interceptor;
 pub(crate) use web_cache::{CALLER, FACES, WebCache};
 
-/// The box for `middlebox`, whose packets go out on `line`; None if the line does it all. A Web cache
-/// calls from `own` and stands for `servers`.
+/// The box for `middlebox`, whose packets go out on `line`; None if the line does it all. A Web
+/// cache calls from `own` and stands for `servers`.
 pub(crate) fn build(
     middlebox: &scenario::Middlebox,
     line: &mut Line,

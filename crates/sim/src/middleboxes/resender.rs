@@ -1,12 +1,12 @@
 //! What Snoop and spoofing share: copies of segments that have gone out on the link, and when they
 //! are retransmitted.
 //!
-//! What is retransmitted waits its turn in the link's queue, or goes before all that waits there. In its
-//! turn, it arrives after all that had been handed to the link before it: what is missing of that
-//! then was lost. If it goes first, that may still wait, and two other things are sure: as many
-//! segments as duplicates have come are there from behind a hole, so that what is missing before
-//! the last of those was lost, too; and a copy is there a round trip without queue later, or was
-//! lost again.
+//! What is retransmitted waits its turn in the link's queue, or goes before all that waits there.
+//! In its turn, it arrives after all that had been handed to the link before it: what is missing of
+//! that then was lost. If it goes first, that may still wait, and two other things are sure: as
+//! many segments as duplicates have come are there from behind a hole, so that what is missing
+//! before the last of those was lost, too; and a copy is there a round trip without queue later, or
+//! was lost again.
 
 use crate::packet::Packet;
 use bentpipe_core::tcp::rtt::{RtoConfig, RttEstimator};
@@ -113,8 +113,8 @@ impl Resender {
     }
 
     /// The receiver has said again that it expects `una`. None if there is no copy; otherwise what
-    /// is to be retransmitted, if anything. A single duplicate may come from a copy that was retransmitted
-    /// in vain, so it takes two: with one, each vain copy would cause the next.
+    /// is to be retransmitted, if anything. A single duplicate may come from a copy that was
+    /// retransmitted in vain, so it takes two: with one, each vain copy would cause the next.
     pub(super) fn on_duplicate(&mut self, now: Instant) -> Option<Option<Packet>> {
         self.duplicates += 1;
         self.copies.contains_key(&self.una).then(|| {

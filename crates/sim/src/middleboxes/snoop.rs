@@ -4,9 +4,9 @@
 //!
 //! A duplicate for which there is no copy is not the link's fault, and passes.
 //!
-//! A copy that is retransmitted goes before what waits in the link's queue, as in the paper. Two things
-//! differ from it. Duplicates are not counted in advance: none passes while the copy is there. And a
-//! copy that was lost again is known by time, where the paper waits for its timer.
+//! A copy that is retransmitted goes before what waits in the link's queue, as in the paper. Two
+//! things differ from it. Duplicates are not counted in advance: none passes while the copy is
+//! there. And a copy that was lost again is known by time, where the paper waits for its timer.
 
 use super::FourTuple;
 use super::resender::{QueuePosition, Resender};

@@ -3,12 +3,13 @@
 //! again what the link has lost. The connection stays one from end to end: its handshake, its
 //! numbers, its segments and its FIN are the hosts' own.
 //!
-//! Connections without a handshake pass untouched: the box would not know the scale of their window.
+//! Connections without a handshake pass untouched: the box would not know the scale of their
+//! window.
 //!
-//! Data go out at once and unchanged, as the thesis has it, which asks for no congestion control by the
-//! box; what does run one towards the link is a split connection. What the box lets the sender
-//! send is bounded by the window that the far host has offered, whose right edge it never moves, and
-//! by its memory. A link whose queue does not hold that drops the rest, time and again, as the
+//! Data go out at once and unchanged, as the thesis has it, which asks for no congestion control by
+//! the box; what does run one towards the link is a split connection. What the box lets the sender
+//! send is bounded by the window that the far host has offered, whose right edge it never moves,
+//! and by its memory. A link whose queue does not hold that drops the rest, time and again, as the
 //! sender never hears of it. The box learns of losses by duplicate acknowledgments and by a timer,
 //! and sends one segment again at a time. What it has acknowledged it owes; if it vanishes, so do
 //! those bytes, which is the thesis' argument against it.

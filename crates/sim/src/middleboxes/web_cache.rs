@@ -1,10 +1,10 @@
 //! A transparent Web cache: which packets are its, and where it stands.
 //!
 //! The cache itself is hosts, whose TCP is that of all others: one with the address of each Web
-//! server, which takes connections in that server's name, and one with an address of its own,
-//! from which it calls the servers. They hang at a box on the way, joined to it by ideal cables. A
-//! connection is the cache's if its SYN goes out to a Web port; all else passes. What the cache says
-//! on its connections is said where requests are known: in `workload::conversation`.
+//! server, which takes connections in that server's name, and one with an address of its own, from
+//! which it calls the servers. They hang at a box on the way, joined to it by ideal cables. A
+//! connection is the cache's if its SYN goes out to a Web port; all else passes. What the cache
+//! says on its connections is said where requests are known: in `workload::conversation`.
 
 use super::FourTuple;
 use crate::node::Middlebox;
@@ -49,7 +49,8 @@ pub(crate) const CALLER: usize = 2;
 pub(crate) const FACES: usize = 3;
 
 impl Interceptor {
-    /// Before a cache that calls from `address` and stands for `servers`, in the order of its faces.
+    /// Before a cache that calls from `address` and stands for `servers`, in the order of its
+    /// faces.
     pub(super) fn new(address: IpAddr, servers: Vec<IpAddr>) -> Interceptor {
         Interceptor { address, servers, taken: BTreeSet::new() }
     }

@@ -67,8 +67,8 @@ impl FlowRecord {
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// Its row over the measured time, in which it has counted `tally`. `times` are those of its completed transfers;
-    /// `max` is what its path could carry, in bit/s.
+    /// Its row over the measured time, in which it has counted `tally`. `times` are those of its
+    /// completed transfers; `max` is what its path could carry, in bit/s.
     pub(super) fn row(
         &self,
         tally: &Tally,

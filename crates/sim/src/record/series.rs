@@ -1,4 +1,5 @@
-//! Time series: what the scenario's `[record]` asks for, sampled at whole multiples of its interval.
+//! Time series: what the scenario's `[record]` asks for, sampled at whole multiples of its
+//! interval.
 //!
 //! Sampling looks and changes nothing: a run's digest is the same with and without.
 

@@ -16,7 +16,8 @@ impl Net {
         Some(stream.unsent(connection))
     }
 
-    /// This workload has come to its barrier. It is woken with `mark`, if there is one, when the last has.
+    /// This workload has come to its barrier. It is woken with `mark`, if there is one, when the
+    /// last has.
     pub fn reach(&mut self, ticket: Ticket, mark: Option<u64>) {
         let who = mark.map(|mark| (self.owner, mark));
         for (owner, mark) in self.barriers.reach(ticket, who) {

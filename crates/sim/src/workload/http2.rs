@@ -1,11 +1,11 @@
-//! Pages over one connection that carries many requests at a time (HTTP/2, RFC 9113): their replies are interleaved in
-//! frames.
+//! Pages over one connection that carries many requests at a time (HTTP/2, RFC 9113): their replies
+//! are interleaved in frames.
 //!
-//! Modelled are: one connection for all pages; requests at once, up to a number of concurrent streams; replies in
-//! frames with their headers, in turns; a server that hands its TCP only so much ahead of what is sent, so that a
-//! reply that is ready later does not wait for all of those before. Not modelled are: priorities, server push, flow control
-//! windows (as with clients that open theirs wide), the compression of headers (sizes of requests are as they are
-//! sent), TLS.
+//! Modelled are: one connection for all pages; requests at once, up to a number of concurrent
+//! streams; replies in frames with their headers, in turns; a server that hands its TCP only so
+//! much ahead of what is sent, so that a reply that is ready later does not wait for all of those
+//! before. Not modelled are: priorities, server push, flow control windows (as with clients that
+//! open theirs wide), the compression of headers (sizes of requests are as they are sent), TLS.
 
 use super::multiplex::Multiplexer;
 use super::{AGAIN, Ends, RETRY, Workload, next_moment};

@@ -1,5 +1,5 @@
-//! A server's replies on one connection, interleaved in frames (RFC 9113, section 5): those that are ready take
-//! turns, a frame each.
+//! A server's replies on one connection, interleaved in frames (RFC 9113, section 5): those that
+//! are ready take turns, a frame each.
 
 use std::collections::VecDeque;
 

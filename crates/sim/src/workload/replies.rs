@@ -1,5 +1,5 @@
-//! What a server, or a cache in its place, still has to send on a connection: replies in the order of
-//! their requests (RFC 9112, 9.3.2), each as soon as its turn has come and it is there.
+//! What a server, or a cache in its place, still has to send on a connection: replies in the order
+//! of their requests (RFC 9112, 9.3.2), each as soon as its turn has come and it is there.
 
 use bentpipe_core::time::Instant;
 use std::collections::VecDeque;
@@ -36,7 +36,8 @@ impl Replies {
         }
     }
 
-    /// So many bytes have been fetched: what is fetched comes in the order in which it was asked for.
+    /// So many bytes have been fetched: what is fetched comes in the order in which it was asked
+    /// for.
     pub(super) fn on_fetched(&mut self, mut bytes: u64) {
         for reply in &mut self.waiting {
             let taken = bytes.min(reply.missing);

@@ -32,7 +32,8 @@ impl<A: Application> World<A> {
         self.arrive(id, port, Box::new(packet));
     }
 
-    /// Opens a connection from host `from` to the peer and port of `key`; see [`Host`](crate::Host).
+    /// Opens a connection from host `from` to the peer and port of `key`; see
+    /// [`Host`](crate::Host).
     pub fn open(
         &mut self,
         from: NodeId,

@@ -22,7 +22,8 @@ fn ends(packet: &Packet) -> Option<[SocketAddr; 2]> {
 }
 
 impl<A: Application> World<A> {
-    /// Hands a packet that has come in by `port` to gateway `id`. What it does not deal with is forwarded.
+    /// Hands a packet that has come in by `port` to gateway `id`. What it does not deal with is
+    /// forwarded.
     pub(super) fn arrive_at_gateway(&mut self, id: NodeId, port: usize, mut packet: Box<Packet>) {
         let now = self.now;
         let Node::Gateway(gateway, lan) = &mut self.nodes[id] else { return };
@@ -104,7 +105,8 @@ impl<A: Application> World<A> {
         capture.watches(id).then_some(capture)
     }
 
-    /// Something has happened to the connection between these two: the capture hears how its legs stand.
+    /// Something has happened to the connection between these two: the capture hears how its legs
+    /// stand.
     fn touch(&mut self, id: NodeId, ends: [SocketAddr; 2]) {
         if let Some(tap) = &mut self.tap {
             tap.touched.insert(sorted(ends));

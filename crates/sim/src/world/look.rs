@@ -21,7 +21,8 @@ impl<A: Application> World<A> {
         self.trace.value()
     }
 
-    /// Tells `listener` of every packet that arrives anywhere, and of what gateways tell, for the reader of a failed run.
+    /// Tells `listener` of every packet that arrives anywhere, and of what gateways tell, for the
+    /// reader of a failed run.
     pub fn tell(&mut self, listener: Listener) {
         self.listener = Some(listener);
     }

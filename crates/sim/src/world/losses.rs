@@ -1,5 +1,5 @@
-//! Packets that links have lost or damaged: who has sent them is told, so that what senders make of losses can be held
-//! against what they were.
+//! Packets that links have lost or damaged: who has sent them is told, so that what senders make of
+//! losses can be held against what they were.
 
 use super::{LineId, NodeId, World};
 use crate::host::Application;
@@ -7,7 +7,8 @@ use crate::node::Node;
 use crate::packet::Packet;
 
 impl<A: Application> World<A> {
-    /// Tells the senders of what a line has lost. Hardly any packet is: out of the way of all that are not.
+    /// Tells the senders of what a line has lost. Hardly any packet is: out of the way of all that
+    /// are not.
     #[cold]
     pub(super) fn tell_losses(&mut self, id: LineId) {
         while let Some(packet) = self.lines[id].line.direction_mut().take_lost() {

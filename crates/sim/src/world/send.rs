@@ -55,7 +55,8 @@ impl<A: Application> World<A> {
         }
     }
 
-    /// Sets a line's alarm, and says to when. Twice for each packet: a call would cost as much as what it does.
+    /// Sets a line's alarm, and says to when. Twice for each packet: a call would cost as much as
+    /// what it does.
     #[inline(always)]
     pub(super) fn arm_line(&mut self, id: LineId) -> Option<Instant> {
         let next = self.lines[id].line.next().map(|at| at.max(self.now));

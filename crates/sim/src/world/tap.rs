@@ -1,5 +1,5 @@
-//! A look at what hosts and gateways send and get: segments and acknowledgments for time-sequence graphs, and
-//! all packets for a capture.
+//! A look at what hosts and gateways send and get: segments and acknowledgments for time-sequence
+//! graphs, and all packets for a capture.
 
 use super::{NodeId, World};
 use crate::capture::{Capture, Place};
@@ -40,7 +40,8 @@ pub(crate) struct Tap {
     pub(super) passed: Option<Vec<Passed>>,
     /// Where whole packets go, and what connections do.
     pub(super) capture: Option<Capture>,
-    /// Connections of the gateway whose turn it is, of which something has happened since it sent all that it may.
+    /// Connections of the gateway whose turn it is, of which something has happened since it sent
+    /// all that it may.
     pub(super) touched: BTreeSet<[SocketAddr; 2]>,
 }
 
@@ -80,7 +81,8 @@ impl Tap {
 }
 
 impl<A: Application> World<A> {
-    /// The capture hears what the connections of host `id` have done, and those of a gateway that has sent all that it may.
+    /// The capture hears what the connections of host `id` have done, and those of a gateway that
+    /// has sent all that it may.
     pub(super) fn tell_observed(&mut self, id: NodeId) {
         if let Node::Gateway(..) = self.nodes[id] {
             self.tell_rested(id);

@@ -54,7 +54,8 @@ pub(crate) struct Segment {
 
 #[cfg(test)]
 impl Segment {
-    /// A SYN that comes to `node`, from the first end to the second, with sequence number 100 and a window of 1000.
+    /// A SYN that comes to `node`, from the first end to the second, with sequence number 100 and a
+    /// window of 1000.
     pub(crate) fn syn(node: NodeId, [src, dst]: [(IpAddr, u16); 2]) -> Segment {
         Segment {
             node,

@@ -2,8 +2,8 @@
 //!
 //! Each study is a TOML file beside this one: a scenario, what each row changes in it, and what
 //! ns-2.35 gave with which settings. Differences above 10 % have their reason in the study's file,
-//! in `why`; none may be without. `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs concordance`
-//! writes the page anew.
+//! in `why`; none may be without.
+//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs concordance` writes the page anew.
 
 mod page;
 mod study;

@@ -1,5 +1,5 @@
-//! Connections that gateways split in mid-life (G01-W-1): every byte is the right one, whatever happens on the way, and
-//! short connections are never split.
+//! Connections that gateways split in mid-life (G01-W-1): every byte is the right one, whatever
+//! happens on the way, and short connections are never split.
 
 use super::*;
 use bentpipe_core::units::{Bytes, Probability};
@@ -15,8 +15,9 @@ fn chance(value: f64) -> Probability {
     Probability::new(value).unwrap()
 }
 
-/// Hosts with gateways that adopt `after` so many bytes, at the ends of a satellite link with these faults. The near
-/// host sends `up` bytes and the far one `down`; how many connections each gateway adopted.
+/// Hosts with gateways that adopt `after` so many bytes, at the ends of a satellite link with these
+/// faults. The near host sends `up` bytes and the far one `down`; how many connections each gateway
+/// adopted.
 fn transfer(
     tcp: ConnectionConfig,
     after: [u64; 2],
@@ -34,7 +35,8 @@ fn transfer(
         jitter: Duration::from_millis(40),
         ..Faults::default()
     };
-    // Who sends nothing closes behind the other one: a connection that is half closed is not adopted.
+    // Who sends nothing closes behind the other one: a connection that is half closed is not
+    // adopted.
     let waits = |waits| if waits { Close::AfterPeer } else { Close::default() };
     let near =
         Script { bytes: up, key: 1, peer_key: 2, close: waits(up == 0), ..Script::default() };

@@ -16,8 +16,8 @@ impl Stalled {
     const NONE: Stalled = Stalled { count: 0, apart: Duration::ZERO, after: 0 };
 }
 
-/// How long a good reader waits for a megabyte over a link of `rate`, beside others that have stopped, and
-/// what the fuller one of two gateways with so much `memory` holds in the end.
+/// How long a good reader waits for a megabyte over a link of `rate`, beside others that have
+/// stopped, and what the fuller one of two gateways with so much `memory` holds in the end.
 fn beside(rate: Rate, memory: usize, stalled: Stalled) -> (Duration, usize) {
     let config = Config { memory: Bytes::new(memory as u64), ..knowing(rate) };
     let mut path = Path::geo(rate, [config.clone(), config]);
@@ -40,7 +40,8 @@ fn beside(rate: Rate, memory: usize, stalled: Stalled) -> (Duration, usize) {
     (report.last_read.unwrap().saturating_since(begins), held)
 }
 
-/// G01-W-12: fifty readers that have stopped fill the pool, and one that reads is served all the same.
+/// G01-W-12: fifty readers that have stopped fill the pool, and one that reads is served all the
+/// same.
 #[test]
 fn stalled_readers_do_not_starve_a_good_one() {
     let (rate, memory) = (Rate::from_bits_per_sec(2_000_000), 16 << 20);
@@ -52,8 +53,8 @@ fn stalled_readers_do_not_starve_a_good_one() {
     assert!(beside < alone * 2, "{beside:?}, alone {alone:?}");
 }
 
-/// The same over a link of which a few streams fill the pool: when all begin at once, and when one comes
-/// after the other and has shown that it can take what the link carries.
+/// The same over a link of which a few streams fill the pool: when all begin at once, and when one
+/// comes after the other and has shown that it can take what the link carries.
 #[test]
 fn stalled_readers_of_a_fast_link_do_not_either() {
     let (rate, memory) = (Rate::from_bits_per_sec(100_000_000), 64 << 20);

@@ -142,8 +142,8 @@ fn min_time(bytes: u64, rate: Rate) -> f64 {
     1.01 + bytes as f64 * 1500.0 / 1448.0 * 8.0 / rate.bits_per_sec() as f64
 }
 
-/// A flow that is alone has the whole link from its first round trip on, however fast its data comes
-/// from nearby.
+/// A flow that is alone has the whole link from its first round trip on, however fast its data
+/// comes from nearby.
 #[test]
 fn a_first_flow_fills_the_link_at_once() {
     let rate = Rate::from_bits_per_sec(8_000_000);
@@ -172,10 +172,11 @@ fn a_flow_fills_links_of_many_megabits() {
     }
 }
 
-/// Forty downloads of 1 MB begin at once over 8 Mbit/s, of which the gateways know nothing. The queue holds
-/// the initial windows of 33: some flows lose all of theirs, and their gateway sends it blindly once two
-/// timeouts went unanswered. When that arrives says nothing of the round trip: a flow that took it for
-/// a sample held a window of two segments for a quarter of a minute after all others were done.
+/// Forty downloads of 1 MB begin at once over 8 Mbit/s, of which the gateways know nothing. The
+/// queue holds the initial windows of 33: some flows lose all of theirs, and their gateway sends it
+/// blindly once two timeouts went unanswered. When that arrives says nothing of the round trip: a
+/// flow that took it for a sample held a window of two segments for a quarter of a minute after all
+/// others were done.
 #[test]
 fn no_download_of_many_is_left_behind() {
     let ended = |delay: &str| {
@@ -197,8 +198,9 @@ fn no_download_of_many_is_left_behind() {
     assert!(ends.iter().all(|end| *end < 47.0), "{ends:?}");
 }
 
-/// Two hundred downloads over a link of which each alone may hold five bandwidth-delay products, 1.9 GB in all, and
-/// gateways with a fortieth of that; nobody has told the terminal's of the link, or either.
+/// Two hundred downloads over a link of which each alone may hold five bandwidth-delay products,
+/// 1.9 GB in all, and gateways with a fortieth of that; nobody has told the terminal's of the link,
+/// or either.
 #[test]
 fn many_flows_share_a_memory_that_is_small_beside_what_each_may_hold() {
     const MEMORY: usize = 50 << 20;

@@ -1,5 +1,5 @@
-//! The satellite leg's congestion control (RFC 5681, 6298), read from the packets that a gateway puts on the link
-//! and gets from it.
+//! The satellite leg's congestion control (RFC 5681, 6298), read from the packets that a gateway
+//! puts on the link and gets from it.
 
 use super::*;
 use bentpipe_core::link::QueueLimit;
@@ -28,8 +28,8 @@ impl Middlebox for Cut {
     }
 }
 
-/// An upload without end, of which all is lost that the near gateway sends in `cut`; what passes on its
-/// satellite side until `end`.
+/// An upload without end, of which all is lost that the near gateway sends in `cut`; what passes on
+/// its satellite side until `end`.
 fn upload(leg: &str, cut: Range<Instant>, end: u64) -> Trace {
     let mut config = Config { super_segments: false, ..Config::default() };
     config.satellite.set_all(leg).unwrap();
@@ -102,8 +102,8 @@ impl Trace {
         self.sent.iter().filter(move |sent| (from..to).contains(&sent.at))
     }
 
-    /// The largest flight of each round trip, in segments. A round trip ends when what was sent last at
-    /// its beginning is acknowledged.
+    /// The largest flight of each round trip, in segments. A round trip ends when what was sent
+    /// last at its beginning is acknowledged.
     fn flights(&self, from: Instant, to: Instant) -> Vec<f64> {
         let (mut flights, mut begin) = (Vec::new(), from);
         loop {
@@ -137,8 +137,8 @@ fn beginning(leg: &str) -> Vec<f64> {
     flights
 }
 
-/// G99-D-4: slow start. What is in flight doubles from round trip to round trip, from the initial window until the
-/// queue is full.
+/// G99-D-4: slow start. What is in flight doubles from round trip to round trip, from the initial
+/// window until the queue is full.
 #[test]
 fn slow_start_doubles_what_is_in_flight() {
     for leg in ["congestion=standard", "congestion=standard,recovery=fack,iw=4"] {
@@ -151,8 +151,8 @@ fn slow_start_doubles_what_is_in_flight() {
     }
 }
 
-/// The usual one begins with fifty segments over half a second, spread over that. The ten that leave at once tell how many
-/// may follow: half of what the link holds.
+/// The usual one begins with fifty segments over half a second, spread over that. The ten that
+/// leave at once tell how many may follow: half of what the link holds.
 #[test]
 fn slow_start_on_an_unknown_link_begins_by_the_round_trip() {
     let flights = beginning("");
@@ -161,8 +161,8 @@ fn slow_start_on_an_unknown_link_begins_by_the_round_trip() {
     assert!((0.45..0.55).contains(&(flights[1] / product)), "{flights:?}");
 }
 
-/// With ten it quadruples it while acknowledgments come in short trains, up to half of what the link holds, and stops
-/// at what it holds and a quarter, and 16 segments.
+/// With ten it quadruples it while acknowledgments come in short trains, up to half of what the
+/// link holds, and stops at what it holds and a quarter, and 16 segments.
 #[test]
 fn slow_start_on_an_unknown_link_takes_three_round_trips_to_half_of_what_it_holds() {
     let flights = beginning("iw=10");
@@ -176,8 +176,8 @@ fn slow_start_on_an_unknown_link_takes_three_round_trips_to_half_of_what_it_hold
     );
 }
 
-/// G99-D-4: congestion avoidance. After a loss a segment more in each round trip, and none leaves but when an
-/// acknowledgment comes.
+/// G99-D-4: congestion avoidance. After a loss a segment more in each round trip, and none leaves
+/// but when an acknowledgment comes.
 #[test]
 fn congestion_avoidance_adds_a_segment_each_round_trip() {
     let trace = upload("congestion=standard", at(8_000)..at(8_003), 50_000);
@@ -192,8 +192,8 @@ fn congestion_avoidance_adds_a_segment_each_round_trip() {
     assert!(sent.by_ref().take(10_000).filter(clocked).count() == 10_000, "self-clocking");
 }
 
-/// G99-D-4: fast retransmit. The third acknowledgment that asks for a segment brings it, well before the
-/// timer (a second at least), and what is in flight is halved.
+/// G99-D-4: fast retransmit. The third acknowledgment that asks for a segment brings it, well
+/// before the timer (a second at least), and what is in flight is halved.
 #[test]
 fn a_lost_segment_is_retransmitted_when_three_acknowledgments_ask_for_it() {
     for recovery in ["rack", "sack"] {
@@ -213,9 +213,10 @@ fn a_lost_segment_is_retransmitted_when_three_acknowledgments_ask_for_it() {
     }
 }
 
-/// G99-D-4: the timer backs off. While nothing gets through, the first segment is retransmitted again and again, each time
-/// after twice as long. A last segment beyond (RFC 8985, 7), or three of them, leave before. From the second time on the gateway reckons with
-/// a change of route, and then sends what else it holds, no more than half of the last window in a round trip.
+/// G99-D-4: the timer backs off. While nothing gets through, the first segment is retransmitted
+/// again and again, each time after twice as long. A last segment beyond (RFC 8985, 7), or three of
+/// them, leave before. From the second time on the gateway reckons with a change of route, and then
+/// sends what else it holds, no more than half of the last window in a round trip.
 #[test]
 fn the_timer_doubles_while_nothing_gets_through() {
     for leg in ["", "congestion=standard", "congestion=standard,recovery=fack"] {

@@ -1,5 +1,5 @@
-//! Gateways that crash with bytes that they have acknowledged, and come back at once: hosts that miss
-//! them are told, and nobody else is.
+//! Gateways that crash with bytes that they have acknowledged, and come back at once: hosts that
+//! miss them are told, and nobody else is.
 
 use super::*;
 use bentpipe_core::link::Outages;
@@ -83,8 +83,8 @@ fn both_hosts_hear_soon_that_a_crash_has_taken_bytes() {
     }
 }
 
-/// The reader stalls until all buffers are full and all windows closed, and reads on after the crash: the writer has
-/// nothing to retransmit, and probes.
+/// The reader stalls until all buffers are full and all windows closed, and reads on after the
+/// crash: the writer has nothing to retransmit, and probes.
 #[test]
 fn hosts_that_wait_for_a_window_are_told_too() {
     let (kill, stall) = (Duration::from_secs(15), Duration::from_secs(19));
@@ -116,8 +116,9 @@ fn connections_of_which_a_crash_takes_nothing_live_on() {
     }
 }
 
-/// Both gateways are stopped in good order just before a long fade ends. What the near one holds is still
-/// to go when the host sends more, which the far host cannot use yet; the far gateway forwards that.
+/// Both gateways are stopped in good order just before a long fade ends. What the near one holds is
+/// still to go when the host sends more, which the far host cannot use yet; the far gateway
+/// forwards that.
 #[test]
 fn what_a_leaving_gateway_holds_behind_a_fade_is_not_lost() {
     for end in [43, 46, 50, 55, 60].map(Duration::from_secs) {

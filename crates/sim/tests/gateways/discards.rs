@@ -23,7 +23,8 @@ struct Upload {
     reductions: u64,
 }
 
-/// The legs of the near gateway's only flow, if it has split one: towards the LAN and the satellite.
+/// The legs of the near gateway's only flow, if it has split one: towards the LAN and the
+/// satellite.
 fn legs(world: &World) -> Option<[LegView; 2]> {
     world.gateways().next()?.flow_views(world.now()).next()?.legs
 }
@@ -69,8 +70,8 @@ fn upload(discard: Discard) -> Upload {
     }
 }
 
-/// G01-D-13 and G01-D-24: the buffer shrinks by 30 % and more, the sender's window is reduced, and the
-/// transfer takes as long.
+/// G01-D-13 and G01-D-24: the buffer shrinks by 30 % and more, the sender's window is reduced, and
+/// the transfer takes as long.
 #[test]
 fn single_discards_keep_the_buffer_small_and_cost_no_time() {
     let (off, single) = (upload(Discard::Off), upload(Discard::Single));
@@ -92,8 +93,8 @@ fn random_early_discards_keep_the_queue_below_half_of_its_limit() {
     assert!(early.took > Duration::from_secs(60) && early.took.abs_diff(off.took) < off.took / 20);
 }
 
-/// Uploads of three megabytes over a link of 2 Mbit/s that loses so many packets: their mean goodput in bit/s, and
-/// how many segments were discarded.
+/// Uploads of three megabytes over a link of 2 Mbit/s that loses so many packets: their mean
+/// goodput in bit/s, and how many segments were discarded.
 fn lossy_uploads(discard: Discard, loss: f64) -> (f64, u64) {
     const SEEDS: u64 = 4;
     const BYTES: u64 = 3_000_000;
@@ -119,8 +120,8 @@ fn lossy_uploads(discard: Discard, loss: f64) -> (f64, u64) {
     (goodputs / SEEDS as f64, discarded)
 }
 
-/// Queues that are kept short do not run empty where the link loses packets: all arrives, and no slower than
-/// where nothing is discarded, but for a twentieth.
+/// Queues that are kept short do not run empty where the link loses packets: all arrives, and no
+/// slower than where nothing is discarded, but for a twentieth.
 #[test]
 fn discards_cost_no_goodput_where_the_link_loses_packets() {
     let rates = [0.001, 0.01];

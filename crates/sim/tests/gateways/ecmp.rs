@@ -43,9 +43,9 @@ impl Router {
     }
 }
 
-/// `pairs` side by side between `routers`; [`FLOWS`] connections, which the near host opens
-/// within half a second and in which each end sends [`LEN`] bytes. From `lost` on pair 0's satellite
-/// link carries nothing.
+/// `pairs` side by side between `routers`; [`FLOWS`] connections, which the near host opens within
+/// half a second and in which each end sends [`LEN`] bytes. From `lost` on pair 0's satellite link
+/// carries nothing.
 fn world(pairs: usize, routers: &[Router; 2], lost: Option<Instant>) -> World {
     let tcp = ConnectionConfig::preset("linux").unwrap();
     let mut hosts = HOSTS.map(Host::new);

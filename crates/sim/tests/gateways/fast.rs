@@ -13,8 +13,8 @@ enum Direction {
     Download,
 }
 
-/// How long `bytes` take over a link of `rate` between gateways like `config`, in seconds from the SYN, and
-/// how long they take at least.
+/// How long `bytes` take over a link of `rate` between gateways like `config`, in seconds from the
+/// SYN, and how long they take at least.
 fn transfer(config: &Config, rate: Rate, direction: Direction, bytes: u64) -> (f64, f64) {
     let mut path = Path::geo(rate, [config.clone(), config.clone()]);
     let cable = LinkConfig {
@@ -25,9 +25,9 @@ fn transfer(config: &Config, rate: Rate, direction: Direction, bytes: u64) -> (f
     (path.links[0], path.links[2]) = (cable.clone(), cable);
     path.links[1].delay = (ROUND_TRIP / 2).into();
     let writes = Script { bytes, ..Script::default() };
-    // The handshake, and the bytes' own way. A download's begin when the handshake's last segment has come. An
-    // upload's first flight is the 64 KB of the SYN-ACK, whose window is not scaled (RFC 7323, 2.2), with or
-    // without gateways: the others follow when that is acknowledged.
+    // The handshake, and the bytes' own way. A download's begin when the handshake's last segment
+    // has come. An upload's first flight is the 64 KB of the SYN-ACK, whose window is not scaled
+    // (RFC 7323, 2.2), with or without gateways: the others follow when that is acknowledged.
     let (path, reader, round_trips) = match direction {
         Direction::Upload => (path.call(writes, Script::default()), 1, 2.5),
         Direction::Download => (path.call(Script::default(), writes), 0, 2.0),

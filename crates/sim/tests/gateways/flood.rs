@@ -29,8 +29,8 @@ fn forged(number: u32) -> Packet {
     Packet::tcp(ip, tcp, Body::EMPTY)
 }
 
-/// How many of the true connections were split by a gateway that has room for `flows`, while so many
-/// forged SYNs come each second. All are whole.
+/// How many of the true connections were split by a gateway that has room for `flows`, while so
+/// many forged SYNs come each second. All are whole.
 fn split_beside(per_second: u32, config: Config) -> u64 {
     let upload = Script { bytes: BYTES, ..Script::default() };
     let answer = Script { close: Close::AfterPeer, ..Script::default() };

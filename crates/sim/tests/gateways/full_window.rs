@@ -1,4 +1,5 @@
-//! A host beside a gateway is held back by the gateway's window, and by nothing that it would take for a loss.
+//! A host beside a gateway is held back by the gateway's window, and by nothing that it would take
+//! for a loss.
 
 use super::*;
 use bentpipe_core::link::LossKind;
@@ -32,7 +33,8 @@ fn sent(seen: &[Seen]) -> Sent {
     sent
 }
 
-/// An upload of `bytes` over a link of `rate` that takes `delay` one way and loses so many of its packets.
+/// An upload of `bytes` over a link of `rate` that takes `delay` one way and loses so many of its
+/// packets.
 fn upload(config: &Config, (rate, delay): (Rate, Duration), bytes: u64, loss: f64) -> Sent {
     let mut path = Path::geo(rate, [config.clone(), config.clone()]);
     let packet_loss: LossKind = Probability::new(loss).unwrap().into();
@@ -53,7 +55,8 @@ const NARROW: LinkShape = (Rate::from_bits_per_sec(384_000), Duration::from_mill
 const LEO: LinkShape = (Rate::from_bits_per_sec(100_000_000), Duration::from_millis(20));
 
 /// Acknowledgments wait for a second segment or for little else, so that no tail loss probe and no
-/// retransmission timer of the host takes them for lost: at most one segment in a thousand leaves twice.
+/// retransmission timer of the host takes them for lost: at most one segment in a thousand leaves
+/// twice.
 #[test]
 fn a_full_window_provokes_no_retransmissions() {
     for (name, link, bytes, losses) in [

@@ -1,5 +1,5 @@
-//! Packets that go past a gateway for a while, in both directions: its rules were gone, and are there
-//! again. What becomes of the connections that it carries.
+//! Packets that go past a gateway for a while, in both directions: its rules were gone, and are
+//! there again. What becomes of the connections that it carries.
 
 use super::*;
 use bentpipe_sim::{Close, Pace};
@@ -80,10 +80,11 @@ fn through_a_gap(
     (whole, last.saturating_since(Instant::ZERO), summary)
 }
 
-/// Left alone, a gateway waits for ever for what went past it, unless somebody's segments show that (for
-/// want of timestamps they may not), and acknowledges nothing more: of those without timestamps here,
-/// downloads would end in a time-out after gaps of 100 ms, and what a server says now and then after gaps
-/// of 250 ms. So all connections are released whenever packets may have gone past.
+/// Left alone, a gateway waits for ever for what went past it, unless somebody's segments show that
+/// (for want of timestamps they may not), and acknowledges nothing more: of those without
+/// timestamps here, downloads would end in a time-out after gaps of 100 ms, and what a server says
+/// now and then after gaps of 250 ms. So all connections are released whenever packets may have
+/// gone past.
 #[test]
 fn connections_that_are_released_after_a_gap_end_whole() {
     for talk in [Talk::Up, Talk::Down, Talk::Drops(true), Talk::Drops(false)] {

@@ -1,7 +1,9 @@
-//! From one leg of a gateway to the other: what the downstream leg has been handed, and what has left.
+//! From one leg of a gateway to the other: what the downstream leg has been handed, and what has
+//! left.
 //!
-//! A stream is one buffer, which the upstream leg's receiver fills and the downstream leg's sender reads: what
-//! has not been sent is still in the upstream connection's receive buffer, and fills its window.
+//! A stream is one buffer, which the upstream leg's receiver fills and the downstream leg's sender
+//! reads: what has not been sent is still in the upstream connection's receive buffer, and fills
+//! its window.
 
 use super::*;
 use bentpipe_gateway::LegView;
@@ -22,7 +24,8 @@ struct Most {
     handed: u64,
     /// Not sent, though both windows let it go.
     sendable: u64,
-    /// On the line behind the gateway, and not transmitted; with the packet that is being transmitted.
+    /// On the line behind the gateway, and not transmitted; with the packet that is being
+    /// transmitted.
     queued: u64,
     /// Arrived, and not sent.
     unsent: u64,
@@ -61,7 +64,8 @@ fn upload(config: &Config) -> [Most; 2] {
         }
         for (number, most) in most.iter_mut().enumerate() {
             let Some([up, down]) = legs(&world, GATEWAYS[number]) else { continue };
-            // Nothing is lost: what was sent and is not delivered is in flight, and a FIN may be, too.
+            // Nothing is lost: what was sent and is not delivered is in flight, and a FIN may be,
+            // too.
             let sent = (down.delivered.count() + down.in_flight.count()).min(up.received.count());
             let unsent = up.received.count() - sent;
             let window = down.cwnd.count().saturating_sub(down.in_flight.count());
@@ -77,8 +81,8 @@ fn upload(config: &Config) -> [Most; 2] {
     most
 }
 
-/// G01-D-12: a leg is handed only what leaves at once. Where it is not paced, less than a segment of what its
-/// windows allow stays behind.
+/// G01-D-12: a leg is handed only what leaves at once. Where it is not paced, less than a segment
+/// of what its windows allow stays behind.
 #[test]
 fn a_leg_is_handed_nothing_that_does_not_leave_at_once() {
     let unknown = Config { super_segments: false, ..Config::default() };
@@ -99,8 +103,8 @@ fn a_leg_is_handed_nothing_that_does_not_leave_at_once() {
     }
 }
 
-/// G01-D-12, down to the link: a paced leg sends as fast as the link transmits. In front of the transmitter
-/// wait at most the five milliseconds by which a pacer may catch up after a silence.
+/// G01-D-12, down to the link: a paced leg sends as fast as the link transmits. In front of the
+/// transmitter wait at most the five milliseconds by which a pacer may catch up after a silence.
 #[test]
 fn a_paced_leg_keeps_the_links_own_queue_empty() {
     let [near, _] = upload(&knowing(RATE));

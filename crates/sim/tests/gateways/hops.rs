@@ -118,8 +118,8 @@ fn stream(hop: &[Passed], onwards: bool) -> BTreeMap<u32, u8> {
     stream
 }
 
-/// G01-D-3, G01-D-4 and G99-D-6: on all hops the same addresses, ports, initial sequence numbers, and
-/// the same bytes at the same numbers. The client's port is a privileged one.
+/// G01-D-3, G01-D-4 and G99-D-6: on all hops the same addresses, ports, initial sequence numbers,
+/// and the same bytes at the same numbers. The client's port is a privileged one.
 #[test]
 fn each_hop_has_the_hosts_addresses_and_sequence_numbers() {
     let (_, hops) = Case::new().play();
@@ -142,8 +142,8 @@ fn each_hop_has_the_hosts_addresses_and_sequence_numbers() {
 }
 
 /// G01-D-5, G01-D-7 and G01-D-9: SYN and SYN-ACK go from host to host, through both gateways.
-/// G01-D-1 and G01-D-8: data is acknowledged by the next gateway, in the far host's name, and before the
-/// far host has it.
+/// G01-D-1 and G01-D-8: data is acknowledged by the next gateway, in the far host's name, and
+/// before the far host has it.
 #[test]
 fn handshakes_are_end_to_end_and_acknowledgments_are_not() {
     let (_, [c1, c2, c3]) = Case::new().play();
@@ -208,8 +208,8 @@ fn options_that_hosts_lack_are_added_on_the_satellite_link_alone() {
     }
 }
 
-/// G01-D-20, G99-D-2 and H-D-18: initial window and recovery of the satellite leg are chosen by name,
-/// and the other hops know nothing of it.
+/// G01-D-20, G99-D-2 and H-D-18: initial window and recovery of the satellite leg are chosen by
+/// name, and the other hops know nothing of it.
 #[test]
 fn the_satellite_legs_initial_window_is_its_own() {
     let first_flight = |hop: &[Passed]| {

@@ -1,9 +1,10 @@
-//! Initial windows of satellite legs by the load (bharadwaj-2001, 4.3), beside fixed ones on the parallel
-//! transfers of its figures 11 to 14: all connect first, and begin together.
+//! Initial windows of satellite legs by the load (bharadwaj-2001, 4.3), beside fixed ones on the
+//! parallel transfers of its figures 11 to 14: all connect first, and begin together.
 
 use crate::support::outcome;
 
-/// The link's rate and round trip, which a window by the load needs; else the same TCP as with fixed ones.
+/// The link's rate and round trip, which a window by the load needs; else the same TCP as with
+/// fixed ones.
 const FROM_LOAD: &str = "rate = \"8Mbit/s\", round-trip = \"500ms\", iw = \"from-load\"";
 
 /// What became of `count` transfers of `bytes`.
@@ -87,8 +88,8 @@ fn row(count: u32, bytes: &str, noise: Option<&str>) -> [Found; 4] {
     row
 }
 
-/// Figures 11 and 12: no fixed window is good for all, what is free is. (Where 40 have 100 KB each all slow
-/// starts end in losses, and the last of them is later than with four segments.)
+/// Figures 11 and 12: no fixed window is good for all, what is free is. (Where 40 have 100 KB each
+/// all slow starts end in losses, and the last of them is later than with four segments.)
 #[test]
 fn what_is_free_is_as_good_as_the_best_fixed_window() {
     let mut far_from_best = [0; 3];
@@ -105,8 +106,8 @@ fn what_is_free_is_as_good_as_the_best_fixed_window() {
     assert!(far_from_best.iter().all(|cells| *cells >= 1), "{far_from_best:?}");
 }
 
-/// Figures 13 and 14: where the Ethernet behind the link is congested, a larger window helps short transfers
-/// only. The gateway before the link knows nothing of that.
+/// Figures 13 and 14: where the Ethernet behind the link is congested, a larger window helps short
+/// transfers only. The gateway before the link knows nothing of that.
 #[test]
 fn behind_the_link_a_window_by_its_load_is_no_help() {
     let noise = Some("7Mbit/s");
@@ -118,8 +119,8 @@ fn behind_the_link_a_window_by_its_load_is_no_help() {
     assert!(long[3][3].utilisation < long[3][1].utilisation, "{long:?}");
 }
 
-/// Downloads over 8 Mbit/s and half a second of which the gateways know nothing, all of which begin at once: when
-/// the last one is complete, and packets dropped.
+/// Downloads over 8 Mbit/s and half a second of which the gateways know nothing, all of which begin
+/// at once: when the last one is complete, and packets dropped.
 fn unknown(count: u32, bytes: &str, iw: &str) -> (f64, u64) {
     let outcome = outcome(&format!(
         r#"
@@ -154,8 +155,8 @@ opened-by = "to"
     (last, dropped.map(|link| link.counters.dropped.packets).sum())
 }
 
-/// A flow that begins alone on a path of half a second has fifty segments, spread over that; where many begin at
-/// once, ten, as ever.
+/// A flow that begins alone on a path of half a second has fifty segments, spread over that; where
+/// many begin at once, ten, as ever.
 #[test]
 fn who_begins_alone_has_more_than_who_begins_in_a_crowd() {
     for (bytes, saved) in [("100KB", 0.4), ("1MB", 0.35)] {

@@ -1,5 +1,6 @@
-//! The acknowledgments of an upload take another path while its data still comes through the gateways. The
-//! near host has been told more than the far one has: what it hears from it is old, and shows nothing.
+//! The acknowledgments of an upload take another path while its data still comes through the
+//! gateways. The near host has been told more than the far one has: what it hears from it is old,
+//! and shows nothing.
 
 use super::*;
 use bentpipe_core::units::Bytes;

@@ -3,7 +3,8 @@
 use crate::support::{brief, link, outcome};
 use bentpipe_results::{Completions, Outcome};
 
-/// A link that is asked for all that it carries, for a minute and a half, by transfers of 100 KB on the mean.
+/// A link that is asked for all that it carries, for a minute and a half, by transfers of 100 KB on
+/// the mean.
 fn overloaded(split: bool) -> Outcome {
     outcome(&format!(
         "[run]\nduration = \"90s\"\nwarm-up = \"30s\"\n\
@@ -28,8 +29,8 @@ fn completions(outcome: &Outcome, flow: &str) -> Completions {
     flow.completions.expect("its times are kept")
 }
 
-/// No flow lives long enough to find its share, and each takes some losses for the link's own. All together find the
-/// link's rate, and take turns at that.
+/// No flow lives long enough to find its share, and each takes some losses for the link's own. All
+/// together find the link's rate, and take turns at that.
 #[test]
 fn short_transfers_lose_less_than_without_gateways() {
     let [alone, split] = [false, true].map(overloaded);
@@ -49,7 +50,8 @@ fn short_transfers_lose_less_than_without_gateways() {
     assert!(carried > 0.97 * 20e6 / 8.0 * 60.0, "{carried}");
 }
 
-/// One hub, two remotes with links of their own, one of which is asked for twice as much as it carries.
+/// One hub, two remotes with links of their own, one of which is asked for twice as much as it
+/// carries.
 fn hub(with_overloaded: bool, iw: &str) -> Outcome {
     let overload = match with_overloaded {
         true => {
@@ -73,8 +75,8 @@ fn hub(with_overloaded: bool, iw: &str) -> Outcome {
     ))
 }
 
-/// What is found of all together is of no use where they do not share a link. (What flows begin with beyond ten segments
-/// is shared: beside others who begin all the time, a flow has ten.)
+/// What is found of all together is of no use where they do not share a link. (What flows begin
+/// with beyond ten segments is shared: beside others who begin all the time, a flow has ten.)
 #[test]
 fn an_overloaded_remote_does_not_hold_up_another_one() {
     let [alone, beside] = [false, true].map(|overloaded| hub(overloaded, "10"));

@@ -9,8 +9,8 @@ const ABORT: Duration = Duration::from_secs(10);
 /// When it sends another SYN.
 const AGAIN: Duration = Duration::from_millis(10_100);
 
-/// After how long the client's second connection is open, through two gateways, behind one to a server that does not
-/// read. Of so many packets on the satellite link some are lost.
+/// After how long the client's second connection is open, through two gateways, behind one to a
+/// server that does not read. Of so many packets on the satellite link some are lost.
 fn open_again(loss: f64, seed: u64) -> Duration {
     let configs = [(); 2].map(|()| Config { super_segments: false, ..Config::default() });
     let mut path = Path::geo(Rate::from_bits_per_sec(20_000_000), configs);
@@ -41,7 +41,8 @@ fn a_client_connects_from_the_port_that_it_has_aborted() {
     assert!(took <= Duration::from_secs(3), "{took:?}");
 }
 
-/// The RST, the SYN, the question and its answer may be lost: the SYN is repeated after 1, 3, 7 and 15 s.
+/// The RST, the SYN, the question and its answer may be lost: the SYN is repeated after 1, 3, 7 and
+/// 15 s.
 #[test]
 fn it_connects_though_packets_are_lost() {
     for seed in 0..20 {

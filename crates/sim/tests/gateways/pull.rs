@@ -50,7 +50,8 @@ fn a_blocked_link_closes_the_near_window_from_the_left() {
     let mut edge = all[0].1 + all[0].2;
     for (moment, ack, window) in &all {
         let now = *ack + *window;
-        // What a window field cannot express may round it up, by less than its unit, 1 KiB for these hosts.
+        // What a window field cannot express may round it up, by less than its unit, 1 KiB for
+        // these hosts.
         assert!(now.distance_from(edge) > -1024, "back at {moment:?}: {now:?} from {edge:?}");
         edge = if now.distance_from(edge) > 0 { now } else { edge };
     }
@@ -64,8 +65,8 @@ fn a_blocked_link_closes_the_near_window_from_the_left() {
     assert!(rate(&acknowledgments(&seen, at(50), at(70))) > 7.0e6, "and it opens again");
 }
 
-/// An upload over a link that carries 8 Mbit/s, from 30 s on 4, and from 60 s on 8 again, with a queue
-/// of half a second. Gives how much of that the near host is pulled, by span.
+/// An upload over a link that carries 8 Mbit/s, from 30 s on 4, and from 60 s on 8 again, with a
+/// queue of half a second. Gives how much of that the near host is pulled, by span.
 fn pulled<const N: usize>(config: &Config, spans: [(u64, u64, f64); N]) -> [f64; N] {
     let half = Rate::from_bits_per_sec(4_000_000);
     let steps = [(0, RATE), (30, half), (60, RATE)];
@@ -85,19 +86,21 @@ fn pulled<const N: usize>(config: &Config, spans: [(u64, u64, f64); N]) -> [f64;
 }
 
 /// G99-D-8: when the link's rate is halved the near host is slowed down within five seconds, though
-/// the gateways go on believing in the old one. The right edge of its window moves as the link takes,
-/// two segments before it: so the window says so at all times, and closes where the link stands still
-/// (G01-D-11).
+/// the gateways go on believing in the old one. The right edge of its window moves as the link
+/// takes, two segments before it: so the window says so at all times, and closes where the link
+/// stands still (G01-D-11).
 #[test]
 fn the_near_host_follows_the_links_rate() {
-    // Half a second's pause, while a stream falls to its new size, is within a tenth of ten seconds.
+    // Half a second's pause, while a stream falls to its new size, is within a tenth of ten
+    // seconds.
     let spans = [(20, 30, 8.0e6), (35, 45, 4.0e6), (45, 60, 4.0e6), (65, 80, 8.0e6)];
     let parts = pulled(&knowing(RATE), spans);
     assert!(parts.iter().all(|part| (0.9..1.1).contains(part)), "{parts:?}");
 }
 
-/// The same where nothing is known of the link: it is followed as well on the whole, with pauses while
-/// the leg recovers from what its full queue has dropped, and while what was held for that is used up.
+/// The same where nothing is known of the link: it is followed as well on the whole, with pauses
+/// while the leg recovers from what its full queue has dropped, and while what was held for that is
+/// used up.
 #[test]
 fn the_near_host_follows_the_rate_of_a_link_that_is_not_known() {
     let config = Config { super_segments: false, ..Config::default() };
@@ -106,8 +109,8 @@ fn the_near_host_follows_the_rate_of_a_link_that_is_not_known() {
     assert!(parts.iter().all(|part| (0.7..1.25).contains(part)), "{parts:?}");
 }
 
-/// Acknowledgments that the near host gets in ten seconds of steady sending, for each segment that it
-/// sends, and the mean time between them.
+/// Acknowledgments that the near host gets in ten seconds of steady sending, for each segment that
+/// it sends, and the mean time between them.
 fn pace_of_acknowledgments(path: Path) -> (f64, Duration) {
     let (_, seen) = upload(path, 1 << 40, Duration::from_secs(40));
     let (from, to) = (at(30), at(40));
@@ -117,8 +120,8 @@ fn pace_of_acknowledgments(path: Path) -> (f64, Duration) {
     (acks as f64 / segments as f64, to.saturating_since(from) / acks as u32)
 }
 
-/// G01-D-18: where the satellite link is not congested its sender gets acknowledgments as often as on
-/// a terrestrial link of that rate.
+/// G01-D-18: where the satellite link is not congested its sender gets acknowledgments as often as
+/// on a terrestrial link of that rate.
 #[test]
 fn a_sender_hears_as_often_as_on_a_terrestrial_link() {
     let split = pace_of_acknowledgments(Path::geo(RATE, [knowing(RATE), knowing(RATE)]));

@@ -66,8 +66,8 @@ const THINNED: &str = "thinned:8:200ms";
 /// As hosts do. Gateways thin by themselves where much comes.
 const USUAL: &str = "delayed:40ms";
 
-/// H-D-23: less than a hundredth of what goes onwards, at the throughput that more acknowledgments give,
-/// whether the gateways know their link or find it out by slow start.
+/// H-D-23: less than a hundredth of what goes onwards, at the throughput that more acknowledgments
+/// give, whether the gateways know their link or find it out by slow start.
 #[test]
 fn thinned_acknowledgments_take_a_hundredth_of_the_forward_bytes() {
     let unknown = Config { super_segments: false, ..Config::default() };
@@ -96,8 +96,8 @@ fn thinned_acknowledgments_do_as_well_with_losses() {
     }
 }
 
-/// An upload through gateways that know both rates of their link: its share of the way back, and its goodput, with
-/// acknowledgments as the link decides or as `policy` says.
+/// An upload through gateways that know both rates of their link: its share of the way back, and
+/// its goodput, with acknowledgments as the link decides or as `policy` says.
 fn known_both_ways(back: Rate, policy: Option<&str>, loss: f64) -> Use {
     let [mut near, mut far] = [knowing(RATE), knowing(back)];
     near.satellite.return_rate = Some(back);
@@ -111,8 +111,9 @@ fn known_both_ways(back: Rate, policy: Option<&str>, loss: f64) -> Use {
     Use { share: mean(|it| it.share), goodput: mean(|it| it.goodput) }
 }
 
-/// Where acknowledgments would take more than a tenth of the way back they are thinned by default, and that costs
-/// less than a hundredth of goodput: at the edge of that rule as well as where it is needed.
+/// Where acknowledgments would take more than a tenth of the way back they are thinned by default,
+/// and that costs less than a hundredth of goodput: at the edge of that rule as well as where it is
+/// needed.
 #[test]
 fn the_link_decides_on_thinning_and_it_costs_no_goodput() {
     for kbits in [1_300, 256, 64] {

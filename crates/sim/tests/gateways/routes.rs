@@ -1,5 +1,5 @@
-//! A route that changes in one direction while a gateway holds nothing: nobody can see it, until one host
-//! sends more than the gateway knows the other one to take, and waits for the answer.
+//! A route that changes in one direction while a gateway holds nothing: nobody can see it, until
+//! one host sends more than the gateway knows the other one to take, and waits for the answer.
 
 use super::*;
 use bentpipe_core::units::Bytes;
@@ -18,7 +18,8 @@ fn plain(delay: Duration) -> [Line; 2] {
     [(); 2].map(|()| Line::new(&link))
 }
 
-/// What client and server report, and what the gateway counted. `both`: the other direction changes, too.
+/// What client and server report, and what the gateway counted. `both`: the other direction
+/// changes, too.
 fn burst_behind_a_change(timestamps: bool, both: bool) -> ([Report; 2], bentpipe_gateway::Summary) {
     let config = ConnectionConfig {
         timestamps,
@@ -67,8 +68,8 @@ fn burst_behind_a_change(timestamps: bool, both: bool) -> ([Report; 2], bentpipe
     ([report(0, client), report(4, server)], summary)
 }
 
-/// The gateway knows nothing of the windows that the server has opened since, and sends beyond the last
-/// one that it has heard of. Then the answer shows that the route has changed.
+/// The gateway knows nothing of the windows that the server has opened since, and sends beyond the
+/// last one that it has heard of. Then the answer shows that the route has changed.
 #[test]
 fn a_burst_behind_an_unseen_change_of_route_arrives() {
     for timestamps in [true, false] {

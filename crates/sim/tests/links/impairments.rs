@@ -39,8 +39,8 @@ fn held_up_packets_are_overtaken_and_others_keep_their_order() {
         let outcome = played(&scenario(DONE, &keys, TRANSFER));
         (main_flow(&outcome).tally.retransmissions, outcome)
     };
-    // Jitter that keeps the order makes nothing to be retransmitted; one that does not, or packets that are held up, do so
-    // unless the sender waits.
+    // Jitter that keeps the order makes nothing to be retransmitted; one that does not, or packets
+    // that are held up, do so unless the sender waits.
     let (jitter, outcome) = run("jitter = { uniform = [\"0ms\", \"30ms\"] }");
     assert_eq!(jitter, 0, "{}", crate::support::brief(&outcome));
     let newreno = |keys: &str| {

@@ -1,4 +1,5 @@
-//! What a scenario's links do besides what the core's do: frames, MTUs, impairments, shared media, traces.
+//! What a scenario's links do besides what the core's do: frames, MTUs, impairments, shared media,
+//! traces.
 
 mod framing;
 mod impairments;

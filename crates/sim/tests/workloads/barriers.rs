@@ -13,8 +13,8 @@ fn transfers_begin_when_the_last_is_connected() {
             format!("bytes = \"1KB\"\nbarrier = \"all\"\ncount = 3\nopened-by = \"{opened_by}\"");
         let outcome = played(&scenario("", &format!("{}{late}", flow(&keys))));
         let started: Vec<_> = outcome.transfers.iter().map(|row| row.transfer.started).collect();
-        // A handshake of one round trip, seen at the sender: half a one more where the receiver calls, but those have
-        // called before.
+        // A handshake of one round trip, seen at the sender: half a one more where the receiver
+        // calls, but those have called before.
         assert!(started.iter().all(|at| at.as_nanos() == 2_500_000_000), "{started:?}");
         // What is sent is there after half a round trip.
         assert_eq!(times(&outcome), [ms(250); 4], "{}", brief(&outcome));
@@ -23,7 +23,8 @@ fn transfers_begin_when_the_last_is_connected() {
 
 #[test]
 fn each_run_has_an_order_of_its_own() {
-    // A segment each, over a link that carries them one behind the other: who begins first ends first.
+    // A segment each, over a link that carries them one behind the other: who begins first ends
+    // first.
     let scenario =
         scenario("rate = \"1Mbit/s\"", &flow("bytes = \"1KB\"\nbarrier = \"all\"\ncount = 4"));
     let order = |number| {

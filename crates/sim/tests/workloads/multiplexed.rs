@@ -35,7 +35,8 @@ fn serialisation_adds_what_it_takes_with_the_frames() {
     let keys = "workload = \"http/2\"\nframe = \"1000B\"\npage = { document = \"1000B\", objects = \"200KB\", count = 5 }";
     let link = "rate = \"1Mbit/s\"\nqueue = \"unlimited\"\nback = { rate = \"1Mbit/s\" }";
     let took = times(&played(&scenario(link, &flow(keys))))[0].as_secs_f64();
-    // A million bytes in a thousand frames, in packets of 1448 of 1500; slow start takes round trips besides.
+    // A million bytes in a thousand frames, in packets of 1448 of 1500; slow start takes round
+    // trips besides.
     let rate = Rate::from_bits_per_sec(1_000_000);
     let bytes = 1001 * 1009 * 1500 / 1448;
     let line = rate.time_for(bytes).as_secs_f64();
@@ -44,8 +45,9 @@ fn serialisation_adds_what_it_takes_with_the_frames() {
 
 #[test]
 fn short_replies_do_not_wait_for_long_ones() {
-    // A megabyte, and twenty short replies, two open at a time. In turns, the short ones come one after the other while the
-    // long one does; if its frame holds them up, each costs a round trip after it.
+    // A megabyte, and twenty short replies, two open at a time. In turns, the short ones come one
+    // after the other while the long one does; if its frame holds them up, each costs a round trip
+    // after it.
     let page = |frame: &str| {
         let keys = format!(
             "workload = \"http/2\"\nstreams = 2\nframe = \"{frame}\"\nsend-ahead = \"4KB\"\npage = {{ document = \"1B\", objects = [\"1MB\"{}] }}",

@@ -1,5 +1,5 @@
-//! Flows that wait for each other: all connect first, then all begin to send at once, one behind the other, in an order that was
-//! drawn for the run.
+//! Flows that wait for each other: all connect first, then all begin to send at once, one behind
+//! the other, in an order that was drawn for the run.
 
 use super::record::FlowRecord;
 use std::collections::BTreeMap;
@@ -38,7 +38,8 @@ impl Barrier {
     }
 }
 
-/// One who will come to a barrier. When it is dropped the next one begins; if that is before it has come, nobody waits for it.
+/// One who will come to a barrier. When it is dropped the next one begins; if that is before it has
+/// come, nobody waits for it.
 #[derive(Debug)]
 pub(super) struct Ticket {
     barrier: Arc<Mutex<Barrier>>,
@@ -57,8 +58,8 @@ impl Barriers {
 }
 
 impl Ticket {
-    /// Comes, and waits until all have and those before it have begun. It has its turn until it is dropped. False if all is over
-    /// before.
+    /// Comes, and waits until all have and those before it have begun. It has its turn until it is
+    /// dropped. False if all is over before.
     pub(super) fn pass(&mut self, record: &FlowRecord) -> bool {
         self.come = true;
         {

@@ -1,5 +1,5 @@
-//! A bulk transfer: one connection that carries so many bytes, or as many as it can. It may wait at a barrier until all that do
-//! are connected: the transfer begins then.
+//! A bulk transfer: one connection that carries so many bytes, or as many as it can. It may wait at
+//! a barrier until all that do are connected: the transfer begins then.
 
 use super::barrier::Ticket;
 use super::payload::{Incoming, Outgoing};
@@ -29,7 +29,8 @@ pub(super) struct Bulk {
 }
 
 impl Bulk {
-    /// A transfer between `from` and `to`; the one that does not open the connection listens already.
+    /// A transfer between `from` and `to`; the one that does not open the connection listens
+    /// already.
     pub(super) fn prepare(
         record: Arc<FlowRecord>,
         [from, to]: [Place; 2],
@@ -116,7 +117,8 @@ impl Job {
             }
             outgoing.send(socket, bytes)?;
             socket.shutdown(Shutdown::Write)?;
-            // Everything is acknowledged once the other end has closed too: nothing is counted later.
+            // Everything is acknowledged once the other end has closed too: nothing is counted
+            // later.
             return Incoming::new(self.window).read_to_end(socket);
         }
         let mut incoming = Incoming::new(self.window);

@@ -103,8 +103,8 @@ pub struct Played {
     pub flows: Vec<(FlowResult, Counts)>,
 }
 
-/// Runs the flows of `scenario` for the `run`th time, whose sockets are to be like `sockets` (of each
-/// flow, `from` first). Pages come from nginx if there is a `browser` for them.
+/// Runs the flows of `scenario` for the `run`th time, whose sockets are to be like `sockets` (of
+/// each flow, `from` first). Pages come from nginx if there is a `browser` for them.
 ///
 /// # Errors
 /// [`PlayError`].
@@ -172,7 +172,8 @@ pub fn play(
     })
 }
 
-/// Many flows are many descriptors: as many as we may have. With fewer, one that cannot be had is told.
+/// Many flows are many descriptors: as many as we may have. With fewer, one that cannot be had is
+/// told.
 fn allow_files() {
     if let Ok((_, max)) = getrlimit(Resource::RLIMIT_NOFILE) {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, max, max);

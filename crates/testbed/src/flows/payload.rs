@@ -44,7 +44,8 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Sends as many of so many bytes as can be sent without waiting, and returns how many those were.
+    /// Sends as many of so many bytes as can be sent without waiting, and returns how many those
+    /// were.
     ///
     /// # Errors
     /// The connection has ended.

@@ -274,8 +274,8 @@ impl FlowRecord {
         self.lock().result.finished.is_some()
     }
 
-    /// An end of a connection failed: a wrong byte or a socket that could not be had spoils the run, a
-    /// connection that broke is a result. Not if all is over: then it was us.
+    /// An end of a connection failed: a wrong byte or a socket that could not be had spoils the
+    /// run, a connection that broke is a result. Not if all is over: then it was us.
     pub(super) fn failed(&self, error: &io::Error) {
         let mut inner = self.lock();
         let broke = matches!(
@@ -311,8 +311,9 @@ impl FlowRecord {
         counts
     }
 
-    /// Looks whether its sources are in fast recovery, of which Linux keeps no count for a connection. An episode that
-    /// begins and ends between two looks is not seen; two are one if the first ends and the second begins there.
+    /// Looks whether its sources are in fast recovery, of which Linux keeps no count for a
+    /// connection. An episode that begins and ends between two looks is not seen; two are one if
+    /// the first ends and the second begins there.
     pub(super) fn look(&self) {
         let mut inner = self.lock();
         let Inner { open, past, .. } = &mut *inner;

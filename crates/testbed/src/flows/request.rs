@@ -19,7 +19,8 @@ pub(super) struct Settings {
     pub(super) connection: Reuse,
 }
 
-/// Asks as `plan` says, until it is done or all is over. Random numbers are drawn as the simulator does.
+/// Asks as `plan` says, until it is done or all is over. Random numbers are drawn as the simulator
+/// does.
 pub(super) fn run(
     record: &Arc<FlowRecord>,
     conversations: &Conversations,

@@ -75,7 +75,8 @@ fn set(socket: &Socket, tcp: &SocketTcp) -> io::Result<()> {
         setsockopt(socket, sockopt::SndBufForce, &fits(bytes))?;
     }
     if let Some(bytes) = tcp.receive_buffer {
-        // Room for twice the window, so that the window is what limits, and not what segments weigh.
+        // Room for twice the window, so that the window is what limits, and not what segments
+        // weigh.
         setsockopt(socket, sockopt::RcvBufForce, &fits(bytes.saturating_mul(2)))?;
         socket_option::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, clamp(bytes))
             .map_err(|error| refused("receive-buffer", error))?;
@@ -94,14 +95,16 @@ fn clamp(bytes: u64) -> i32 {
 
 /// The longest window that a connection advertises, if that is not the kernel's to choose.
 ///
-/// Neither `TCP_WINDOW_CLAMP`, set before the connection opens, nor a route's `window` holds it: with the first data, and
-/// with longer segments than before, Linux sets the clamp anew, to what the receive buffer has room for
-/// (`tcp_measure_rcv_mss` in net/ipv4/tcp_input.c, since commit a2cbb1603943, "tcp: Update window clamping condition").
-/// So it is looked at after each read, and set again.
+/// Neither `TCP_WINDOW_CLAMP`, set before the connection opens, nor a route's `window` holds it:
+/// with the first data, and with longer segments than before, Linux sets the clamp anew, to what
+/// the receive buffer has room for (`tcp_measure_rcv_mss` in net/ipv4/tcp_input.c, since commit
+/// a2cbb1603943, "tcp: Update window clamping condition"). So it is looked at after each read, and
+/// set again.
 ///
-/// Without window scaling Linux advertises whole segments of its peer's, but keeps a window that is within one of what it may be
-/// (`__tcp_select_window`): one of 15 times 536 bytes, from the time when it had seen nothing longer, would stay where five segments of
-/// 1460 are meant. So once the peer's segments are known the clamp is as many whole ones as the limit has room for.
+/// Without window scaling Linux advertises whole segments of its peer's, but keeps a window that is
+/// within one of what it may be (`__tcp_select_window`): one of 15 times 536 bytes, from the time
+/// when it had seen nothing longer, would stay where five segments of 1460 are meant. So once the
+/// peer's segments are known the clamp is as many whole ones as the limit has room for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WindowLimit(Option<i32>);
 
@@ -119,7 +122,8 @@ impl WindowLimit {
     }
 }
 
-/// What Linux takes a peer's segments for as long as it has seen none that is longer (`TCP_MSS_DEFAULT`).
+/// What Linux takes a peer's segments for as long as it has seen none that is longer
+/// (`TCP_MSS_DEFAULT`).
 const UNKNOWN: i32 = 536;
 
 /// As many whole segments as the limit has room for, once their length is known.
@@ -213,7 +217,8 @@ mod tests {
     fn a_sender_is_counted() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
-        // Buffers by force are for who administers the network: root, if no container keeps it from that.
+        // Buffers by force are for who administers the network: root, if no container keeps it from
+        // that.
         let plain = SocketTcp { send_buffer: None, receive_buffer: None, ..place() };
         let may = has_cap(None, CapSet::Effective, Capability::CAP_NET_ADMIN).unwrap();
         set(&socket, &if may { place() } else { plain }).unwrap();

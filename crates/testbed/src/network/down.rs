@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long whoever runs on the testbed may take to stop.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often we look for commands that are still at work, and how long after the last one once more.
+/// How often we look for commands that are still at work, and how long after the last one once
+/// more.
 const LOOK: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -45,8 +46,8 @@ pub fn down(name: &str) -> Result<(), NetworkError> {
     Ok(())
 }
 
-/// Removes all that there is of the testbed `name`, and what the last commands of an `up` that was killed
-/// are still making: they run on without it.
+/// Removes all that there is of the testbed `name`, and what the last commands of an `up` that was
+/// killed are still making: they run on without it.
 pub(super) fn remove(name: &str, folder: &Folder) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -97,7 +98,8 @@ fn namespaces_of(name: &str) -> Vec<String> {
     names.filter(|name| name.starts_with(&begin)).collect()
 }
 
-/// What services that were killed have left in our directory for the network namespace of this number.
+/// What services that were killed have left in our directory for the network namespace of this
+/// number.
 fn remove_files_of(number: u64) {
     let Ok(place) = RuntimeDir::find() else { return };
     let begin = format!("{number}-");

@@ -61,7 +61,8 @@ pub(super) struct Expressed {
 /// More than any line carries, and not the value that means "not paced".
 const ANY_RATE: u64 = 1 << 50;
 
-/// From it on Linux has no loss recovery by RFC 6675 (commit 1c120191dcec of 2025): without RACK `tcp_recovery` is ignored.
+/// From it on Linux has no loss recovery by RFC 6675 (commit 1c120191dcec of 2025): without RACK
+/// `tcp_recovery` is ignored.
 const RACK_ONLY: KernelVersion = KernelVersion(6, 17);
 
 /// `config` in the terms of Linux of this version.
@@ -81,7 +82,8 @@ pub(super) fn express(config: &ConnectionConfig, kernel: KernelVersion) -> Expre
         }
     }
     let name = congestion(config);
-    // Linux's CUBIC has HyStart (a parameter of the module, so of the whole machine); others have no such thing.
+    // Linux's CUBIC has HyStart (a parameter of the module, so of the whole machine); others have
+    // no such thing.
     let own_start = matches!(name.as_deref(), Some("cubic" | "bbr"));
     if !own_start && key(config, "slow-start") == "hystart" {
         let why = "Linux has HyStart in CUBIC only: say slow-start=standard";
@@ -169,8 +171,8 @@ fn recovery_obstacle(value: &str, kernel: KernelVersion) -> Option<&'static str>
     }
 }
 
-/// Congestion controls, with the parameters that the kernel gives them, and what it calls them. Its BBR
-/// is the first version.
+/// Congestion controls, with the parameters that the kernel gives them, and what it calls them. Its
+/// BBR is the first version.
 const KERNEL: [(&str, &str); 9] = [
     ("standard", "reno"),
     ("cubic:as-linux=on", "cubic"),

@@ -134,9 +134,9 @@ pub(crate) fn tell(folder: &Folder, link: usize, order: Order) -> io::Result<Str
     if answer.ends_with('\n') { Ok(answer) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// Carries the packets of the link of this number until a signal comes. The calling thread must be in
-/// the namespace of the link's first end. `scenario` gives the points of the experiment; `ready` is
-/// called when both devices are there.
+/// Carries the packets of the link of this number until a signal comes. The calling thread must be
+/// in the namespace of the link's first end. `scenario` gives the points of the experiment; `ready`
+/// is called when both devices are there.
 ///
 /// # Errors
 /// [`NetworkError`].

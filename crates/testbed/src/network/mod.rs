@@ -7,8 +7,8 @@
 //! ```
 //!
 //! It outlives the command that has made it: what there is stands in a directory of its own
-//! ([`Folder`]), where the next command finds it, and `down` finds it after any kill. Devices belong
-//! to their link's process and go with it; everything else goes with the namespaces.
+//! ([`Folder`]), where the next command finds it, and `down` finds it after any kill. Devices
+//! belong to their link's process and go with it; everything else goes with the namespaces.
 
 mod daemon;
 mod down;
@@ -73,8 +73,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Brings the testbed up: the network of the scenario's first point, its links and its gateways,
-    /// which are told `gateways` (a node's number, and its `gateway.toml`).
+    /// Brings the testbed up: the network of the scenario's first point, its links and its
+    /// gateways, which are told `gateways` (a node's number, and its `gateway.toml`).
     ///
     /// # Errors
     /// [`NetworkError`], having removed what had been made.
@@ -86,8 +86,8 @@ impl Network {
     ) -> Result<Network, NetworkError> {
         let folder = Folder::of(request.name)?;
         let layout = Layout::of(&request.experiment.point(0).scenario, request.name);
-        // Before the lock, so that `down` knows of whatever is there; and behind it, as `down` may have
-        // removed it meanwhile.
+        // Before the lock, so that `down` knows of whatever is there; and behind it, as `down` may
+        // have removed it meanwhile.
         folder.create()?;
         let held = Held::take(request.name, &folder, Duration::ZERO)?;
         folder.create()?;
@@ -281,8 +281,8 @@ impl Network {
         Ok(())
     }
 
-    /// Waits until the hosts' connections have come to their end, at most `patience`: what an earlier run
-    /// has left would be in the next one's figures.
+    /// Waits until the hosts' connections have come to their end, at most `patience`: what an
+    /// earlier run has left would be in the next one's figures.
     ///
     /// # Errors
     /// A namespace cannot be entered.
@@ -299,8 +299,8 @@ impl Network {
         Ok(())
     }
 
-    /// All links begin anew, with the random numbers of this run of this point. The packets of one of them may be
-    /// recorded, to [`Folder::capture`], up to the report.
+    /// All links begin anew, with the random numbers of this run of this point. The packets of one
+    /// of them may be recorded, to [`Folder::capture`], up to the report.
     ///
     /// # Errors
     /// [`NetworkError::NoAnswer`].

@@ -210,7 +210,8 @@ impl Folder {
         serde_json::from_str(&text).map_err(|error| self.error(error.into()))
     }
 
-    /// A text for one of our processes, which can be read after a kill: it is there whole or not at all.
+    /// A text for one of our processes, which can be read after a kill: it is there whole or not at
+    /// all.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), NetworkError> {
         let (path, new) = (self.path.join(name), self.path.join(format!(".{name}")));
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));

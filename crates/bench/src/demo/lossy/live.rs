@@ -1,6 +1,7 @@
 //! Real hosts: each way has a testbed of its own, and all go on at the same time.
 //!
-//! CUBIC takes two minutes, which nobody wants to wait for: what is not complete after a minute is stopped.
+//! CUBIC takes two minutes, which nobody wants to wait for: what is not complete after a minute is
+//! stopped.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
-//! One gateway alone, at either end: never slower than none, and faster where its leg sends over the
-//! satellite and packets are lost.
+//! One gateway alone, at either end: never slower than none, and faster where its leg sends over
+//! the satellite and packets are lost.
 
 use super::{Direction, Size, geo, percent, told_geo};
 use crate::satellite::case::{Case, Column, Seeds};

@@ -1,4 +1,5 @@
-//! Links whose directions differ, as those of every satellite do: gateways that know both rates, or one of which does.
+//! Links whose directions differ, as those of every satellite do: gateways that know both rates, or
+//! one of which does.
 
 use super::{Direction, Size, percent};
 use crate::satellite::case::{Case, Column, Seeds};

@@ -1,5 +1,5 @@
-//! Links whose delay varies by itself: access that is shared out on demand, adaptive modulation, moving
-//! satellites. A sender that takes each rise for a queue takes each loss for congestion.
+//! Links whose delay varies by itself: access that is shared out on demand, adaptive modulation,
+//! moving satellites. A sender that takes each rise for a queue takes each loss for congestion.
 
 use super::{Size, geo, percent, told_geo};
 use crate::satellite::case::{Case, Column, Seeds};

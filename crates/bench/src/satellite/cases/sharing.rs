@@ -46,12 +46,12 @@ fn parallel() -> Vec<Case> {
     cases
 }
 
-/// What drops what exceeds 8 Mbit/s at once. Its burst is what the shorter of the queues holds. The line behind it is
-/// fast.
+/// What drops what exceeds 8 Mbit/s at once. Its burst is what the shorter of the queues holds. The
+/// line behind it is fast.
 const POLICER: &str = "{ kind = \"policer\", rate = \"8Mbit/s\", burst = \"30KB\" }";
 
-/// 10 MB with gateways that were told 1.3 times and twice the rate that there is. What is retransmitted
-/// counts from 5 s on.
+/// 10 MB with gateways that were told 1.3 times and twice the rate that there is. What is
+/// retransmitted counts from 5 s on.
 fn rate_too_high() -> Vec<Case> {
     let mut cases = Vec::new();
     for (rate, factor) in [("10.4Mbit/s", "1.3"), ("16Mbit/s", "2")] {

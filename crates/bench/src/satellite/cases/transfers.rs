@@ -36,8 +36,8 @@ fn unknown_with_loss(case: Case) -> Case {
     ))
 }
 
-/// Where nothing is lost, gateways that know nothing are not to become slower than they were when this
-/// table was first made: 1.011, 2.065, 4.131 and 13.454 s, and a hundredth for rounding.
+/// Where nothing is lost, gateways that know nothing are not to become slower than they were when
+/// this table was first made: 1.011, 2.065, 4.131 and 13.454 s, and a hundredth for rounding.
 fn without_loss() -> Vec<Case> {
     let before =
         [(Size::KB_10, 1.021), (Size::KB_100, 2.086), (Size::MB_1, 4.172), (Size::MB_10, 13.589)];
@@ -73,10 +73,10 @@ fn packet_loss() -> Vec<Case> {
 
 /// As many losses as with 1 %, but ten in a row on average. A tenth more than there is allowed.
 ///
-/// Bursts are in time: where states change with each packet, a lone SYN or probe that meets a bad one
-/// meets it again whenever it is retransmitted, ten times on average, and one connection in a hundred
-/// breaks. A full-sized packet takes 1.5 ms and is lost if the state is bad at any moment of that: so
-/// 13.5 ms of it lose ten packets.
+/// Bursts are in time: where states change with each packet, a lone SYN or probe that meets a bad
+/// one meets it again whenever it is retransmitted, ten times on average, and one connection in a
+/// hundred breaks. A full-sized packet takes 1.5 ms and is lost if the state is bad at any moment
+/// of that: so 13.5 ms of it lose ten packets.
 const BURSTS: GilbertElliott = GilbertElliott {
     states: States::InTime {
         good: Duration::from_micros(1_486_500),
@@ -159,7 +159,8 @@ fn both_ways() -> Case {
         .target(known(1.3))
 }
 
-/// Links that need more than the usual buffers, with gateways that have been told nothing but the link.
+/// Links that need more than the usual buffers, with gateways that have been told nothing but the
+/// link.
 fn fast(long: bool) -> Vec<Case> {
     let sizes = [Size::MB_100, Size::GB_1];
     let sizes = &sizes[..if long { 2 } else { 1 }];
@@ -180,8 +181,8 @@ fn fast(long: bool) -> Vec<Case> {
     cases.collect()
 }
 
-/// A server 40 ms and 0.1 % of loss behind the far gateway. The satellite link is the slower leg: its
-/// limit, over the round trip of the whole way, is that of the whole.
+/// A server 40 ms and 0.1 % of loss behind the far gateway. The satellite link is the slower leg:
+/// its limit, over the round trip of the whole way, is that of the whole.
 fn far_server() -> Case {
     let round_trip = Duration::from_millis(540);
     Case::new("10 MB, server behind 40 ms and loss 0.1%", Seeds::Tenth)

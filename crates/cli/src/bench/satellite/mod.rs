@@ -1,5 +1,5 @@
-//! How far the gateways are from the limit of the link: every case in virtual time, with the code that
-//! is deployed.
+//! How far the gateways are from the limit of the link: every case in virtual time, with the code
+//! that is deployed.
 
 mod progress;
 mod table;
@@ -18,11 +18,12 @@ use std::thread::available_parallelism;
 
 /// How far are the gateways from the limit of the link, and from what is wanted of them?
 ///
-/// Each case is run in virtual time: by the hosts alone, as Linux is (CUBIC), through a pair of gateways that
-/// know the link's rate and round trip, and through a pair of which nothing is known. The limit is an
-/// ideal sender: back to back at the link's rate, each loss known a round trip later. Times are means
-/// over the seeds, the same ones in all columns, from the SYN to the last byte, in seconds. A ratio is
-/// with one gateway over without; its bound holds with 95 % confidence.
+/// Each case is run in virtual time: by the hosts alone, as Linux is (CUBIC), through a pair of
+/// gateways that know the link's rate and round trip, and through a pair of which nothing is known.
+/// The limit is an ideal sender: back to back at the link's rate, each loss known a round trip
+/// later. Times are means over the seeds, the same ones in all columns, from the SYN to the last
+/// byte, in seconds. A ratio is with one gateway over without; its bound holds with 95 %
+/// confidence.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -1,5 +1,5 @@
-//! `bentpipe papers --live`: the points of figures that real hosts can run, on Linux's own TCP, beside what the
-//! simulator gives of the same files.
+//! `bentpipe papers --live`: the points of figures that real hosts can run, on Linux's own TCP,
+//! beside what the simulator gives of the same files.
 
 mod machine;
 mod progress;

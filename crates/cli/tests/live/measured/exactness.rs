@@ -1,5 +1,6 @@
-//! What `bentpipe link` promises, measured from outside with plain sockets, and the simulator's figure for the same file
-//! beside it. What the machine itself is late by is the emulator's own figure, and is allowed for.
+//! What `bentpipe link` promises, measured from outside with plain sockets, and the simulator's
+//! figure for the same file beside it. What the machine itself is late by is the emulator's own
+//! figure, and is allowed for.
 
 use std::thread;
 use std::time::Duration;
@@ -63,7 +64,8 @@ fn trace() {
         let path = begin(&mut emulated, &scenario(settings, 2000, 4.0));
         let arrivals = emulated.send(true, 2400, PAYLOAD, Duration::ZERO);
         let summary = emulated.end();
-        // Which 100 ms the first arrival is in is not known from outside: the arrangement that fits best is taken.
+        // Which 100 ms the first arrival is in is not known from outside: the arrangement that fits
+        // best is taken.
         let bytes_at = |moment: f64| {
             let passed = |a: &&Arrival| (a.at - arrivals[0].at).as_secs_f64() <= moment;
             arrivals.iter().filter(passed).count() as f64 * 1250.0

@@ -1,5 +1,6 @@
-//! What is measured in real time: rates, delays and durations, which whatever else the machine does can move. They are no
-//! tests: `make bench` takes them, on a machine that has time (`BENTPIPE_LIVE_TESTS=measured`).
+//! What is measured in real time: rates, delays and durations, which whatever else the machine does
+//! can move. They are no tests: `make bench` takes them, on a machine that has time
+//! (`BENTPIPE_LIVE_TESTS=measured`).
 
 mod changes;
 mod exactness;
@@ -34,8 +35,8 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, began.elapsed())
 }
 
-/// By how much the line's rate is off `bits_per_second`, by the earliest packets of either half: what the machine holds
-/// up comes later, never earlier.
+/// By how much the line's rate is off `bits_per_second`, by the earliest packets of either half:
+/// what the machine holds up comes later, never earlier.
 fn rate_error(arrivals: &[Arrival], payload: usize, bits_per_second: f64) -> f64 {
     let each = serialisation(payload, bits_per_second);
     let first = arrivals[0];

@@ -15,8 +15,9 @@ const QUICK: [&str; 4] = [
     "bharadwaj-2001/fig-11",
 ];
 
-/// The named list, few side by side. What bounds catch are windows that are not what hosts were told (1.7 and more), a NewReno that
-/// is not Linux's (1.2), and gateways that do not split (0.1 to 0.4).
+/// The named list, few side by side. What bounds catch are windows that are not what hosts were
+/// told (1.7 and more), a NewReno that is not Linux's (1.2), and gateways that do not split (0.1 to
+/// 0.4).
 fn quick() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(BENTPIPE);

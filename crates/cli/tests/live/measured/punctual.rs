@@ -1,5 +1,5 @@
-//! A machine whose processors are taken away now and then costs a transfer next to no time: link and gateways are
-//! stopped for 20 ms at random in each 200 ms, one of them in turn.
+//! A machine whose processors are taken away now and then costs a transfer next to no time: link
+//! and gateways are stopped for 20 ms at random in each 200 ms, one of them in turn.
 
 use std::net::TcpStream;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! `bentpipe link` with queues that keep delays short, and with an orbit: what a ping sees beside a flood, and how the
-//! delay moves. What the machine itself is late by is the emulator's own figure, and is allowed for.
+//! `bentpipe link` with queues that keep delays short, and with an orbit: what a ping sees beside a
+//! flood, and how the delay moves. What the machine itself is late by is the emulator's own figure,
+//! and is allowed for.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,8 +23,8 @@ fn lateness(summary: &Value) -> f64 {
     summary["release_error_max_us"].as_f64().expect("a figure") / 1e3
 }
 
-/// A flood of 4 Mbit/s down a line of 2 Mbit/s for 3 s. What pings beside it take, in milliseconds, from the earliest to
-/// the latest, and the link's summary.
+/// A flood of 4 Mbit/s down a line of 2 Mbit/s for 3 s. What pings beside it take, in milliseconds,
+/// from the earliest to the latest, and the link's summary.
 fn beside_a_flood(queue: &str) -> (Vec<f64>, Value) {
     let mut emulated = Emulated::punctual();
     emulated.link(&[

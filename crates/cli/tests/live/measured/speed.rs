@@ -1,4 +1,5 @@
-//! How long transfers take over a long path: through gateways, and in a testbed beside the simulator.
+//! How long transfers take over a long path: through gateways, and in a testbed beside the
+//! simulator.
 
 use std::sync::Arc;
 use std::thread;

@@ -11,14 +11,14 @@ use crate::tls::downloads;
 
 pub(crate) const CASES: &[(&str, fn())] = &[("tls_gains_as_much_as_cleartext", gains_as_much)];
 
-/// What else the machine does only adds to a download's time: the shortest of so many counts, unless the first are
-/// good enough.
+/// What else the machine does only adds to a download's time: the shortest of so many counts,
+/// unless the first are good enough.
 const ROUNDS: usize = 6;
 /// As much as both ways of a transfer may differ in what they gain.
 const TOLERANCE: f64 = 0.10;
 
-/// H-D-20: a TLS connection is split, and as much faster for it as one in cleartext. Both paths are used at
-/// the same time, so that what else the machine does slows both.
+/// H-D-20: a TLS connection is split, and as much faster for it as one in cleartext. Both paths are
+/// used at the same time, so that what else the machine does slows both.
 fn gains_as_much() {
     if !gateways_wanted() {
         return;

@@ -128,8 +128,8 @@ const PPPOE: Setup = Setup {
     ..PLAIN
 };
 
-/// What strongSwan has the kernel do for a tunnel between the two sites' networks in IPv4, and its rules in the
-/// firewall.
+/// What strongSwan has the kernel do for a tunnel between the two sites' networks in IPv4, and its
+/// rules in the firewall.
 const IPSEC: Setup = Setup {
     name: "ipsec",
     commands: &[

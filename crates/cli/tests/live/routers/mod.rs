@@ -1,8 +1,9 @@
-//! Routers as they are set up in the field, each with and without a gateway: what passes without one passes with it, by
-//! the same way, and what is said to be split is. What the router refuses stays refused.
+//! Routers as they are set up in the field, each with and without a gateway: what passes without
+//! one passes with it, by the same way, and what is said to be split is. What the router refuses
+//! stays refused.
 //!
-//! Each set-up is a case. `make test-routers` runs all of them (`BENTPIPE_LIVE_TESTS=routers`), and `make test` a
-//! share. Those that take devices which not every kernel has run in a virtual machine
+//! Each set-up is a case. `make test-routers` runs all of them (`BENTPIPE_LIVE_TESTS=routers`), and
+//! `make test` a share. Those that take devices which not every kernel has run in a virtual machine
 //! (`BENTPIPE_LIVE_TESTS=routers-vm`, `scripts/routers-vm.sh`).
 
 mod devices;

@@ -7,8 +7,8 @@
 //!   C ─────lan0── G1 ──sat0── SAT ──────sat0── G2
 //! ```
 //!
-//! C, G1, SAT, G2 and H are those of `Testbed`. D is a host on a third interface of the router, and a second way to H;
-//! or a guest (a container, a virtual machine) on the router.
+//! C, G1, SAT, G2 and H are those of `Testbed`. D is a host on a third interface of the router, and
+//! a second way to H; or a guest (a container, a virtual machine) on the router.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -184,8 +184,8 @@ impl Network {
         route(&self.third, 1, 5, 1);
     }
 
-    /// A host behind C, whose link to it carries 1300 bytes, which its host does not know: it says that it takes long
-    /// segments.
+    /// A host behind C, whose link to it carries 1300 bytes, which its host does not know: it says
+    /// that it takes long segments.
     fn join_inner(&self, inner: &Namespace) {
         let Testbed { h1, g1, sat, .. } = &self.testbed;
         join_by_veth((inner, "eth0"), (h1, "inner0")).expect("a cable");

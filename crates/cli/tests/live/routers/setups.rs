@@ -1,5 +1,5 @@
-//! The routers' set-ups: what is done to a plain router, what of the transfers it refuses by itself, and what of them
-//! is split.
+//! The routers' set-ups: what is done to a plain router, what of the transfers it refuses by
+//! itself, and what of them is split.
 
 use std::net::Ipv4Addr;
 
@@ -41,7 +41,8 @@ pub(super) struct Setup {
     pub(super) narrow_hop: bool,
     /// `bentpipe gateway check` names an interface to configure instead.
     pub(super) is_told: bool,
-    /// Connection tracking has no more entries with a gateway. They stay for as long as both runs take.
+    /// Connection tracking has no more entries with a gateway. They stay for as long as both runs
+    /// take.
     pub(super) is_tracked_once: bool,
     /// The satellite is an emulated link; otherwise it is a router, which may have other devices.
     pub(super) is_emulated: bool,
@@ -253,7 +254,8 @@ const BR_NETFILTER: Setup = Setup {
     ..BARE
 };
 
-/// Segments to a host behind a narrow hop are too long; the router masquerades and drops what is invalid.
+/// Segments to a host behind a narrow hop are too long; the router masquerades and drops what is
+/// invalid.
 const NARROW_HOP: Setup = Setup {
     name: "narrow_lan_hop",
     rules: &[(NFT, include_str!("rules/nftables.nft"))],
@@ -262,7 +264,8 @@ const NARROW_HOP: Setup = Setup {
     ..BARE
 };
 
-/// The table of tracked connections is the scarce thing. It is not filled, as its limit is the whole machine's.
+/// The table of tracked connections is the scarce thing. It is not filled, as its limit is the
+/// whole machine's.
 const TRACKED_ONCE: Setup = Setup {
     name: "tracked_once",
     commands: &[(

@@ -1,5 +1,5 @@
-//! The transfers that cross a router, all at once: each is a row with a name, in IPv4 and in IPv6. A server says from
-//! which address it was asked, so that a row shows its path, too.
+//! The transfers that cross a router, all at once: each is a row with a name, in IPv4 and in IPv6.
+//! A server says from which address it was asked, so that a row shows its path, too.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -94,7 +94,8 @@ impl Row {
         lines.filter(|row| row.is_possible(network)).collect()
     }
 
-    /// A guest goes by the router to the far host, and has IPv4 alone; a third host has another path.
+    /// A guest goes by the router to the far host, and has IPv4 alone; a third host has another
+    /// path.
     fn is_possible(&self, network: &Network) -> bool {
         let guest = network.has_guest();
         let third = self.from == Host::Third || self.to == Target::Third;

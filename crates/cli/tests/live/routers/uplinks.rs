@@ -1,5 +1,5 @@
-//! Set-ups with several uplinks, and with marks and `ip rule`s: what of the routing decides by which interface a connection
-//! leaves.
+//! Set-ups with several uplinks, and with marks and `ip rule`s: what of the routing decides by
+//! which interface a connection leaves.
 
 use super::setups::{BARE, FW4, NFT, Place, Setup};
 
@@ -74,7 +74,8 @@ pub(super) const MWAN3: Setup = Setup {
     ..BARE
 };
 
-/// The LAN's connections go by the second uplink, by a mark; what comes from the satellite does not.
+/// The LAN's connections go by the second uplink, by a mark; what comes from the satellite does
+/// not.
 pub(super) const PBR: Setup = Setup {
     name: "pbr",
     commands: &[(
@@ -104,8 +105,8 @@ pub(super) const TAILSCALE: Setup = Setup {
     ..BARE
 };
 
-/// Marks of others, with bits that older versions of the gateway used; a route by one of them, and a chain that clears
-/// them.
+/// Marks of others, with bits that older versions of the gateway used; a route by one of them, and
+/// a chain that clears them.
 pub(super) const FOREIGN_MARKS: Setup = Setup {
     name: "foreign_marks",
     commands: &[(

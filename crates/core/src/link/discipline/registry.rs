@@ -174,7 +174,8 @@ macro_rules! default {
     ($config:ident { $($any:tt)+ }) => {};
 }
 
-/// Makes `QueueKind` and `QueueName` of the table's entries, the types of their parameters, and their queues.
+/// Makes `QueueKind` and `QueueName` of the table's entries, the types of their parameters, and
+/// their queues.
 macro_rules! disciplines {
     (
         $(#[doc = $plain_about:literal])+
@@ -193,9 +194,9 @@ macro_rules! disciplines {
             }
         )+
     ) => {
-        /// A queueing discipline with its parameters. Its text form is that of a [`QueueLimit`], or a name with
-        /// parameters as in the examples of [`QueueKind::entries`]. Where the [line](super::Line) is known, limits
-        /// may be `1bdp`, too.
+        /// A queueing discipline with its parameters. Its text form is that of a [`QueueLimit`], or
+        /// a name with parameters as in the examples of [`QueueKind::entries`]. Where the
+        /// [line](super::Line) is known, limits may be `1bdp`, too.
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub enum QueueKind {
             $(#[doc = $plain_about])+

@@ -202,8 +202,8 @@ fn run(config: &LinkConfig, steps: &[Step]) -> (Vec<(Instant, u64)>, Counters) {
     let mut link = Link::new(config);
     let mut now = Instant::ZERO;
     let mut seen: Vec<(Instant, u64)> = Vec::new();
-    // The last number that has arrived, of packets that are urgent and of others, of each flow where
-    // flows have queues of their own.
+    // The last number that has arrived, of packets that are urgent and of others, of each flow
+    // where flows have queues of their own.
     let mut last = [[None, None]; 3];
     let parts = matches!(config.queue, QueueKind::FqCoDel(_));
     let mut look = |link: &mut Link<Hasty>, now: Instant| {

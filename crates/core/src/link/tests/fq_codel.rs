@@ -110,7 +110,8 @@ fn the_longest_queue_is_pushed_out_from_its_head() {
     assert_eq!(queue.dequeue(Instant::ZERO), Some(Of(1, 6, 1000)));
 }
 
-/// CoDel works on each queue by itself (section 3): one that is too slow is dropped from, and no other.
+/// CoDel works on each queue by itself (section 3): one that is too slow is dropped from, and no
+/// other.
 #[test]
 fn each_queue_is_controlled_by_itself() {
     let rate = Rate::from_bits_per_sec(8_000_000);

@@ -116,7 +116,8 @@ fn drops_are_neither_in_a_row_nor_far_apart() {
     assert!((mean - (16.5 + 1.0 / p)).abs() < 1.5, "{mean}");
 }
 
-/// Section 4.1: what hardly waits is let in, and so is all while the delay was below half the target.
+/// Section 4.1: what hardly waits is let in, and so is all while the delay was below half the
+/// target.
 #[test]
 fn short_queues_and_short_delays_are_left_alone() {
     // Three wait behind the one that is being sent, 3000 bytes.
@@ -132,7 +133,8 @@ fn short_queues_and_short_delays_are_left_alone() {
     assert!(!(0..100).all(|_| offer(&mut pie, false)));
 }
 
-/// Section 5.1: packets that can be are marked while the probability is below 10 %, and else dropped.
+/// Section 5.1: packets that can be are marked while the probability is below 10 %, and else
+/// dropped.
 #[test]
 fn marks_take_the_place_of_drops_below_a_tenth() {
     let ecn = PieConfig { ecn: true, ..PieConfig::default() };
@@ -144,8 +146,8 @@ fn marks_take_the_place_of_drops_below_a_tenth() {
     assert_eq!(pie.marked().packets, 0);
 }
 
-/// What PIE is for: whatever the load, the controller finds the probability at which packets wait for about the
-/// target.
+/// What PIE is for: whatever the load, the controller finds the probability at which packets wait
+/// for about the target.
 #[test]
 fn a_standing_overload_waits_for_the_target() {
     for load in [1.1, 1.25, 1.6] {
@@ -176,7 +178,8 @@ fn a_standing_overload_waits_for_the_target() {
     }
 }
 
-/// Section 5.4: what is let in without a look at the probability does not end the count since the last drop.
+/// Section 5.4: what is let in without a look at the probability does not end the count since the
+/// last drop.
 #[test]
 fn the_count_since_the_last_drop_goes_on_while_nothing_is_dropped() {
     let ms = Duration::from_millis;

@@ -26,8 +26,8 @@ fn a_burst_passes_and_then_what_the_rate_allows() {
     let config = policed(3000, QueueLimit::Unlimited);
     let (seen, counters) = passed(&config, [0, 0, 0, 0, 999, 1000, 1001, 2500, 3000]);
     let numbers: Vec<u64> = seen.iter().map(|(number, _)| *number).collect();
-    // The fourth finds the bucket empty, and so do those at 0.999 and 1.001 ms; the last one has its half
-    // packet of tokens from 2.5 ms on.
+    // The fourth finds the bucket empty, and so do those at 0.999 and 1.001 ms; the last one has
+    // its half packet of tokens from 2.5 ms on.
     assert_eq!(numbers, [0, 1, 2, 5, 7, 8]);
     assert_eq!((counters.dropped.packets, counters.dropped.bytes), (3, 3000));
     // Nothing is delayed.

@@ -41,8 +41,8 @@ fn a_line_can_send_the_integral_of_its_rate() {
     assert_eq!(Varying::from(Rate::from_bits_per_sec(8000)).bytes_between(from, to), 9750.0);
     // Half a second at 1000 bytes a second, nothing, 8.25 s at 2000.
     assert_eq!(rates(steps.clone(), None).bytes_between(from, to), 17_000.0);
-    // Three seconds have 3000 bytes; three times that, and from 9.5 s on the half of the first and a quarter
-    // of nothing.
+    // Three seconds have 3000 bytes; three times that, and from 9.5 s on the half of the first and
+    // a quarter of nothing.
     assert_eq!(rates(steps, Some(3 * second)).bytes_between(from, to), 9500.0);
     assert_eq!(rates(vec![(0, 8_000)], None).bytes_between(to, from), 0.0);
 }

@@ -15,8 +15,8 @@ impl FromStr for QueueKind {
 
 impl QueueKind {
     /// The queue that `text` describes: a limit alone, which is a drop-tail queue's, or a name with
-    /// parameters. Limits may refer to a `line`, if there is one; what has none gets the `usual` one,
-    /// or else its discipline's.
+    /// parameters. Limits may refer to a `line`, if there is one; what has none gets the `usual`
+    /// one, or else its discipline's.
     ///
     /// # Errors
     /// [`LinkTextError`].
@@ -44,8 +44,8 @@ impl QueueKind {
         Ok(QueueKind::of_parameters(name, given, line, usual)?)
     }
 
-    /// The queue of this `name` with what was given of its parameters, as [`of_text`](Self::of_text)
-    /// reads them.
+    /// The queue of this `name` with what was given of its parameters, as
+    /// [`of_text`](Self::of_text) reads them.
     ///
     /// # Errors
     /// [`TextError`].

@@ -1,10 +1,10 @@
 //! What the acknowledgments of a round trip say of the path's rate while the window is small.
 //!
-//! Slow start sends a window at once, and its acknowledgments come as a train, spaced by the slowest
-//! link. A train that is short beside the round-trip time shows room for much more than twice the
-//! window (Ha and Rhee, "Hybrid Slow Start", 2008, take its length for the moment to stop), so that the window
-//! may grow faster (Arghavani and others, "SUSS: Improving TCP Performance by Speeding Up Slow-Start",
-//! SIGCOMM 2024).
+//! Slow start sends a window at once, and its acknowledgments come as a train, spaced by the
+//! slowest link. A train that is short beside the round-trip time shows room for much more than
+//! twice the window (Ha and Rhee, "Hybrid Slow Start", 2008, take its length for the moment to
+//! stop), so that the window may grow faster (Arghavani and others, "SUSS: Improving TCP
+//! Performance by Speeding Up Slow-Start", SIGCOMM 2024).
 
 use super::AckEvent;
 use super::filter::WindowedMax;
@@ -22,7 +22,8 @@ const LONG: u64 = 16;
 /// The largest growth of a window in a round trip.
 const MAX_GROWTH: u64 = 4;
 
-/// This part of a window may be lost in two rounds; a queue that overflows in slow start loses half.
+/// This part of a window may be lost in two rounds; a queue that overflows in slow start loses
+/// half.
 const TOLERATED: u64 = 10;
 
 /// The fastest train of so many rounds counts: one with pauses is slower than the path.
@@ -83,8 +84,8 @@ impl AckTrain {
             Some(Train { window, first, last, reported, bytes: Bytes::ZERO, acks: 0, lost });
     }
 
-    /// Another acknowledgment of the round. It is `in_train` unless the sender itself has spread what it reports: then
-    /// what came before it stands for all of the window.
+    /// Another acknowledgment of the round. It is `in_train` unless the sender itself has spread
+    /// what it reports: then what came before it stands for all of the window.
     pub(super) fn on_ack(&mut self, ack: &AckEvent, in_train: bool) {
         let AckEvent { now, newly, lost, smss, .. } = *ack;
         if let Some(train) = &mut self.train {
@@ -121,10 +122,11 @@ impl AckTrain {
         (self.fastest > 0).then_some(self.fastest as f64)
     }
 
-    /// The window that slow start may have where a round trip takes `rtt`: more by three times what the round
-    /// has reported, but no more than what this train's rate brings in a round trip, and half of that until the
-    /// train has a quarter of it. None where the train says too little, or where much was lost of late: many
-    /// flows may begin at once, each with a train as fast as the link.
+    /// The window that slow start may have where a round trip takes `rtt`: more by three times what
+    /// the round has reported, but no more than what this train's rate brings in a round trip, and
+    /// half of that until the train has a quarter of it. None where the train says too little, or
+    /// where much was lost of late: many flows may begin at once, each with a train as fast as the
+    /// link.
     pub(super) fn window(&self, rtt: Duration, smss: Bytes) -> Option<Bytes> {
         let train = self.train.filter(|train| !train.is_lossy(smss))?;
         let product = Bytes::from_f64(train.rate(smss)? * rtt.as_secs_f64());
@@ -141,8 +143,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(500);
 
-    /// Another round: `count` segments are acknowledged, one each `gap` microseconds, of which `lost` are
-    /// found lost with the first.
+    /// Another round: `count` segments are acknowledged, one each `gap` microseconds, of which
+    /// `lost` are found lost with the first.
     fn round(train: &mut AckTrain, start: u64, count: u64, gap: u64, lost: u64, window: u64) {
         for i in 0..count {
             let now = Instant::from_millis(start) + Duration::from_micros(i * gap);

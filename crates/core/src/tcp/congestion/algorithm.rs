@@ -1,5 +1,6 @@
-//! Congestion control by name. A new algorithm is one file beside this one and one entry here, which
-//! gives it its variant, its name, its parameters and their text, how it begins, and how it is restored.
+//! Congestion control by name. A new algorithm is one file beside this one and one entry here,
+//! which gives it its variant, its name, its parameters and their text, how it begins, and how it
+//! is restored.
 
 mod registry;
 
@@ -16,9 +17,9 @@ const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 /// The papers' Vegas.
 const VEGAS: Band = Band::ONE_THREE;
 
-// An entry is: what it is; its name and variant, with the parameters that may be set (name, variable, type,
-// usual value, and what it must be besides); the type that does the work; how that begins with segments of
-// `smss` bytes.
+// An entry is: what it is; its name and variant, with the parameters that may be set (name,
+// variable, type, usual value, and what it must be besides); the type that does the work; how that
+// begins with segments of `smss` bytes.
 controls! {
     /// Slow start, increase by one segment a round trip, halving (RFC 5681).
     #[default]
@@ -49,7 +50,8 @@ controls! {
         "beta" beta: f64 = VEGAS.beta.max(alpha), |beta| *beta >= alpha;
         /// Above so many slow start ends.
         "gamma" gamma: f64 = VEGAS.gamma;
-        /// The part of its window that a loss takes: 0.25 in the paper for one that its finer timer finds.
+        /// The part of its window that a loss takes: 0.25 in the paper for one that its finer timer
+        /// finds.
         "decrease" decrease: f64 = VEGAS.decrease, |decrease| *decrease < 1.0;
     }: Vegas =
         |slow_start, smss| Vegas::new(slow_start, smss, Band { alpha, beta, gamma, decrease });

@@ -107,7 +107,8 @@ impl Cubic {
         Cubic { slow_start: self.slow_start.spreading(), ..self }
     }
 
-    /// What the window does in congestion avoidance, to be restored where a reduction proves a mistake.
+    /// What the window does in congestion avoidance, to be restored where a reduction proves a
+    /// mistake.
     pub(super) fn curve(&self) -> Curve {
         self.curve
     }

@@ -16,8 +16,8 @@ pub enum RecoveryPhase {
     Recovery,
     /// An episode goes on whose losses are known to be corruption: no sign of congestion.
     Corruption,
-    /// An episode begins or ends, or there is another sign of congestion. The window is what that has made
-    /// of it, and does not grow at once.
+    /// An episode begins or ends, or there is another sign of congestion. The window is what that
+    /// has made of it, and does not grow at once.
     Turning {
         /// Whether an episode is under way from now on.
         in_recovery: bool,
@@ -31,8 +31,8 @@ pub struct AckEvent {
     pub now: Instant,
     /// Sender maximum segment size.
     pub smss: Bytes,
-    /// Bytes newly acknowledged: cumulatively outside fast recovery. In an episode, those newly reported, as what is
-    /// acknowledged then was often reported before.
+    /// Bytes newly acknowledged: cumulatively outside fast recovery. In an episode, those newly
+    /// reported, as what is acknowledged then was often reported before.
     pub acked: Bytes,
     /// Bytes newly reported, cumulatively or selectively.
     pub newly: Bytes,
@@ -52,8 +52,8 @@ pub struct AckEvent {
     pub min_rtt: Option<Duration>,
     /// The delivery rate, if it reports anything.
     pub sample: Option<RateSample>,
-    /// Round trips so far: it grows by one when the data that was sent right behind the last growth has been
-    /// acknowledged.
+    /// Round trips so far: it grows by one when the data that was sent right behind the last growth
+    /// has been acknowledged.
     pub round: u64,
     /// The moment from which pacing lets the next segment leave; the past if it may now.
     pub next_send: Instant,
@@ -68,7 +68,8 @@ pub struct AckEvent {
 }
 
 impl AckEvent {
-    /// Whether it says anything of the path. An acknowledgment of what was reported before does not.
+    /// Whether it says anything of the path. An acknowledgment of what was reported before does
+    /// not.
     pub fn reports(&self) -> bool {
         self.newly + self.lost > Bytes::ZERO
     }
@@ -99,11 +100,11 @@ impl AckEvent {
 pub struct Response {
     /// It has reduced the window by itself because of losses: the sender counts that.
     pub reduced: bool,
-    /// It keeps the flow below what the path takes. What is delivered next says nothing about the path, as if the
-    /// application had no more to send.
+    /// It keeps the flow below what the path takes. What is delivered next says nothing about the
+    /// path, as if the application had no more to send.
     pub app_limited: bool,
-    /// Whether the bound of one segment an acknowledgment has held the increase. None in slow start, and of
-    /// controls without that bound.
+    /// Whether the bound of one segment an acknowledgment has held the increase. None in slow
+    /// start, and of controls without that bound.
     pub bound: Option<bool>,
     /// What has been seen of the link, for those that share it; empty of most controls.
     pub report: LinkReport,
@@ -147,8 +148,8 @@ impl LinkReport {
         if all == Bytes::ZERO { 0.0 } else { self.lost.as_f64() / all.as_f64() }
     }
 
-    /// Whether more was lost than a `share`, chance (three standard deviations) and a margin of `beyond`
-    /// explain, in packets of so many bytes.
+    /// Whether more was lost than a `share`, chance (three standard deviations) and a margin of
+    /// `beyond` explain, in packets of so many bytes.
     pub fn loses_more_than(&self, share: f64, beyond: f64, packet: Bytes) -> bool {
         let packets = self.packets(packet);
         let usual = packets * share;

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 /// The greatest of the values of recent rounds (or of whatever else counts up).
 ///
-/// Exact, where Linux' `win_minmax` keeps three values and approximates: at most one value is held for
-/// each round, as each is less than those before it.
+/// Exact, where Linux' `win_minmax` keeps three values and approximates: at most one value is held
+/// for each round, as each is less than those before it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct WindowedMax {
     falling: VecDeque<Seen>,
@@ -45,7 +45,8 @@ impl WindowedMax {
 }
 
 /// Where a specification draws at random so that flows do not march in step: a hash (SplitMix64's)
-/// of the moment and of the bytes delivered so far. Flows seldom share both, and a run repeats them.
+/// of the moment and of the bytes delivered so far. Flows seldom share both, and a run repeats
+/// them.
 pub(super) fn draw(now: Instant, delivered: Bytes) -> u64 {
     let mut bits = now.as_nanos() ^ delivered.count().rotate_left(32);
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);

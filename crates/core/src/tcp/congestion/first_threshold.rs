@@ -1,11 +1,12 @@
-//! The first slow start threshold from what acknowledgments tell of the path: its rate times its round-trip
-//! time, so that slow start ends before it overflows the bottleneck's queue (Hoe, "Improving the Start-up
-//! Behavior of a Congestion Control Scheme for TCP", SIGCOMM 1996).
+//! The first slow start threshold from what acknowledgments tell of the path: its rate times its
+//! round-trip time, so that slow start ends before it overflows the bottleneck's queue (Hoe,
+//! "Improving the Start-up Behavior of a Congestion Control Scheme for TCP", SIGCOMM 1996).
 //!
-//! - `packet-pair` is Hoe's: the rate is that of the first three acknowledgments that come closely together
-//!   (Keshav, SIGCOMM 1991, has two packets for it). Packets of others between these three make it too small.
-//! - `ack-rate` takes all acknowledgments of the first round trip that reports 16 segments: what others send
-//!   in between is then a part of what they send always.
+//! - `packet-pair` is Hoe's: the rate is that of the first three acknowledgments that come closely
+//!   together (Keshav, SIGCOMM 1991, has two packets for it). Packets of others between these three
+//!   make it too small.
+//! - `ack-rate` takes all acknowledgments of the first round trip that reports 16 segments: what
+//!   others send in between is then a part of what they send always.
 //!
 //! The estimate is made once, and not after a loss.
 
@@ -39,7 +40,8 @@ pub enum ThresholdEstimate {
     AckRate,
 }
 
-/// Three acknowledgments come closely together if that takes no more than this part of a round trip.
+/// Three acknowledgments come closely together if that takes no more than this part of a round
+/// trip.
 const CLOSE: u32 = 4;
 
 /// Segments that the acknowledgments of a round trip must report.
@@ -51,8 +53,8 @@ pub(super) struct FirstThreshold {
     by: ThresholdEstimate,
     estimate: Option<Bytes>,
     over: bool,
-    /// When the last acknowledgments came, or the first and the last of the round, and how much had been
-    /// delivered then.
+    /// When the last acknowledgments came, or the first and the last of the round, and how much had
+    /// been delivered then.
     acks: Vec<(Instant, Bytes)>,
     /// The round ends when so much is delivered.
     round_end: Bytes,
@@ -123,8 +125,8 @@ mod tests {
     use super::super::tests::{SMSS, ack_event};
     use super::*;
 
-    /// Acknowledgments of a segment each at these moments, in milliseconds, with `in_flight` segments behind
-    /// each: the first estimate.
+    /// Acknowledgments of a segment each at these moments, in milliseconds, with `in_flight`
+    /// segments behind each: the first estimate.
     fn estimated(by: ThresholdEstimate, at: &[(u64, u64)]) -> Option<Bytes> {
         let mut first = FirstThreshold::new(by).unwrap();
         let mut made = None;

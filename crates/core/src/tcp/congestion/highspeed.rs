@@ -1,9 +1,9 @@
-//! HighSpeed TCP (RFC 3649): with windows above 38 segments it grows faster and shrinks less, so that
-//! 83,000 segments go with one loss in ten million, and not with one in five milliards.
+//! HighSpeed TCP (RFC 3649): with windows above 38 segments it grows faster and shrinks less, so
+//! that 83,000 segments go with one loss in ten million, and not with one in five milliards.
 //!
-//! The response function is a line through (Low_P, Low_Window) and (High_P, High_Window) on logarithmic scales
-//! (section 5), b(w) falls along such a line too, and a(w) follows from both. They are computed, where others
-//! look them up in the table of appendix B.
+//! The response function is a line through (Low_P, Low_Window) and (High_P, High_Window) on
+//! logarithmic scales (section 5), b(w) falls along such a line too, and a(w) follows from both.
+//! They are computed, where others look them up in the table of appendix B.
 
 use super::{AckEvent, CongestionEvent, Increase, Increment};
 use crate::units::Bytes;

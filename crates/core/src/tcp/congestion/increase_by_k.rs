@@ -1,8 +1,9 @@
 //! Increase-by-K (Henderson's thesis, 4.1.5): K segments each round trip, at most one segment an
 //! acknowledgment.
 //!
-//! If all connections did so, nothing would be won: there must be a round-trip time from which on they
-//! may (4.1.5, 4.1.7). It is compared with the minimum, so that a queue makes no connection bolder.
+//! If all connections did so, nothing would be won: there must be a round-trip time from which on
+//! they may (4.1.5, 4.1.7). It is compared with the minimum, so that a queue makes no connection
+//! bolder.
 
 use super::per_ack::PerAck;
 use super::{AckEvent, Increase, Increment, Standard};
@@ -22,8 +23,8 @@ pub struct IncreaseByK {
 
 impl IncreaseByK {
     /// With `k` segments; the thesis finds 2 to 4 to help a long connection and to harm no other.
-    /// Where the minimum round-trip time is not above `above_rtt`, or not known, the increase is the
-    /// standard one.
+    /// Where the minimum round-trip time is not above `above_rtt`, or not known, the increase is
+    /// the standard one.
     pub fn new(k: f64, above_rtt: Option<Duration>) -> IncreaseByK {
         IncreaseByK { k, above_rtt, per_ack: PerAck::default(), plain: Standard::default() }
     }

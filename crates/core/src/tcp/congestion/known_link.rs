@@ -2,8 +2,8 @@
 //! cannot take, and losses are the link's own.
 //!
 //! The window is what fills the link, and a quarter: acknowledgments also wait for their timer. It
-//! stands through losses, timeouts and idle times. Losses are repaired; here they say nothing. They are
-//! [reported](LinkReport) to whoever shares the link out, who sees all flows and knows better.
+//! stands through losses, timeouts and idle times. Losses are repaired; here they say nothing. They
+//! are [reported](LinkReport) to whoever shares the link out, who sees all flows and knows better.
 
 use super::{
     AckEvent, Congestion, CongestionEvent, LinkReport, PacingBasis, Response, SlowStart,

@@ -1,5 +1,5 @@
-//! A test of whose a loss is: with a smaller window less is lost if a queue overflows, and as much if the path
-//! corrupts.
+//! A test of whose a loss is: with a smaller window less is lost if a queue overflows, and as much
+//! if the path corrupts.
 
 use super::LinkReport;
 use crate::snapshot::fraction;
@@ -49,8 +49,8 @@ impl LossTest {
         self.rounds > ROUNDS
     }
 
-    /// The share that the path loses by itself, if more than half as much was lost in the test as before,
-    /// beyond what is `usual`.
+    /// The share that the path loses by itself, if more than half as much was lost in the test as
+    /// before, beyond what is `usual`.
     pub(super) fn of_the_path(&self, usual: f64) -> Option<f64> {
         let loss = self.seen.loss();
         (loss - usual >= (self.loss - usual) / 2.0).then_some(loss)

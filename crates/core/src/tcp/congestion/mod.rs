@@ -1,7 +1,8 @@
 //! Congestion control: the window and the pacing rate.
 //!
-//! A [`Congestion`] hears of bytes, times and losses; it never sees sequence numbers, and of recovery only its
-//! phase. It answers with a window, a rate and a [`Response`]; the sender applies them. Windows are in bytes.
+//! A [`Congestion`] hears of bytes, times and losses; it never sees sequence numbers, and of
+//! recovery only its phase. It answers with a window, a rate and a [`Response`]; the sender applies
+//! them. Windows are in bytes.
 
 mod ack_rate;
 mod ack_train;
@@ -81,17 +82,20 @@ pub enum PacingBasis {
 
 /// A congestion control algorithm: what it makes of acknowledgments and losses.
 ///
-/// The course of window and threshold through slow start, losses and idle times is provided, as all share it. What
-/// the sender promises:
+/// The course of window and threshold through slow start, losses and idle times is provided, as all
+/// share it. What the sender promises:
 ///
 /// - [`on_sent`](Congestion::on_sent) comes for each segment that has left, in order.
-/// - [`on_ack`](Congestion::on_ack) comes once for each acknowledgment that acknowledges, reports or shows something
-///   new. Every byte delivered or lost is in one event.
-/// - What recovery has found comes before that: [`on_lost`](Congestion::on_lost) for each segment, then the one signal
-///   that follows from it ([`on_loss`](Congestion::on_loss), [`on_recovered`](Congestion::on_recovered)). A timer may
-///   bring these, and [`on_timeout`](Congestion::on_timeout), without an acknowledgment.
-/// - [`undo`](Congestion::undo) follows only on [`save_undo`](Congestion::save_undo), and precedes the acknowledgment's event.
-/// - Window, threshold and pacing may be asked for at any time, and change only by what is said here.
+/// - [`on_ack`](Congestion::on_ack) comes once for each acknowledgment that acknowledges, reports
+///   or shows something new. Every byte delivered or lost is in one event.
+/// - What recovery has found comes before that: [`on_lost`](Congestion::on_lost) for each segment,
+///   then the one signal that follows from it ([`on_loss`](Congestion::on_loss),
+///   [`on_recovered`](Congestion::on_recovered)). A timer may bring these, and
+///   [`on_timeout`](Congestion::on_timeout), without an acknowledgment.
+/// - [`undo`](Congestion::undo) follows only on [`save_undo`](Congestion::save_undo), and precedes
+///   the acknowledgment's event.
+/// - Window, threshold and pacing may be asked for at any time, and change only by what is said
+///   here.
 pub trait Congestion: fmt::Debug + Snapshot + Send {
     /// The window, the threshold, and slow start.
     fn slow_start(&self) -> &SlowStart;
@@ -108,7 +112,8 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
     /// A segment is marked lost.
     fn on_lost(&mut self, _lost: &Lost) {}
 
-    /// The new threshold after a loss or a timeout. What congestion avoidance has accumulated is void.
+    /// The new threshold after a loss or a timeout. What congestion avoidance has accumulated is
+    /// void.
     fn decrease(&mut self, event: &CongestionEvent, _timeout: bool) -> Bytes {
         event.half()
     }
@@ -173,8 +178,8 @@ pub trait Congestion: fmt::Debug + Snapshot + Send {
         false
     }
 
-    /// Whether the sender is to bring the window down evenly in fast recovery where it is configured to
-    /// (RFC 9937). False: the window is what it is at any time.
+    /// Whether the sender is to bring the window down evenly in fast recovery where it is
+    /// configured to (RFC 9937). False: the window is what it is at any time.
     fn reduces_proportionally(&self) -> bool {
         true
     }

@@ -1,9 +1,10 @@
-//! What a path tells of congestion besides its losses: whether a queue stands on it, what share of a
-//! round trip's packets it loses, and how much it delivers.
+//! What a path tells of congestion besides its losses: whether a queue stands on it, what share of
+//! a round trip's packets it loses, and how much it delivers.
 //!
-//! A path's own round-trip time may vary: access that is shared out on demand, hand-overs. What a round trip
-//! takes beyond what was in flight at the rate that the path has shown is no queue of ours. The longest such
-//! round is usual for the path, within bounds: a queue that others keep full looks the same.
+//! A path's own round-trip time may vary: access that is shared out on demand, hand-overs. What a
+//! round trip takes beyond what was in flight at the rate that the path has shown is no queue of
+//! ours. The longest such round is usual for the path, within bounds: a queue that others keep full
+//! looks the same.
 
 use super::filter::WindowedMax;
 use super::{AckEvent, LinkReport};
@@ -14,11 +15,12 @@ use serde::{Deserialize, Serialize};
 /// The greatest delivery rate of so many rounds counts, as in BBR.
 const BANDWIDTH_ROUNDS: u64 = 10;
 
-/// The least round-trip time of this long, and up to twice as long, is what the path takes without a
-/// queue. Routes over moving satellites change, and queues that stand longer are not ours alone.
+/// The least round-trip time of this long, and up to twice as long, is what the path takes without
+/// a queue. Routes over moving satellites change, and queues that stand longer are not ours alone.
 const BASE_SPAN: Duration = Duration::from_secs(30);
 
-// A queue: the thresholds at which HyStart++ takes a rise of round-trip times for one (RFC 9406, 4.3).
+// A queue: the thresholds at which HyStart++ takes a rise of round-trip times for one (RFC 9406,
+// 4.3).
 const MIN_QUEUE: Duration = Duration::from_millis(4);
 const MAX_QUEUE: Duration = Duration::from_millis(16);
 const QUEUE_DIVISOR: u32 = 8;
@@ -27,7 +29,8 @@ const SAMPLES: u32 = 8;
 /// And when it is over: a lone segment's acknowledgment is often delayed.
 const MIN_SAMPLES: u32 = 2;
 
-/// A path's own round trip is longer than its least by this part at most, or by so much if that is more.
+/// A path's own round trip is longer than its least by this part at most, or by so much if that is
+/// more.
 const JITTER_DIVISOR: u32 = 4;
 const MIN_JITTER: Duration = Duration::from_millis(20);
 
@@ -135,8 +138,8 @@ impl PathSigns {
         if self.samples >= SAMPLES { self.least.rtt } else { self.last.rtt }
     }
 
-    /// Whether a queue stands on the path: even the least round-trip time of a round is above what the
-    /// path takes, and above what of it is no queue of ours.
+    /// Whether a queue stands on the path: even the least round-trip time of a round is above what
+    /// the path takes, and above what of it is no queue of ours.
     pub(super) fn queues(&self) -> bool {
         let rtt = self.latest();
         let in_flight = self.least.in_flight.max(self.last.in_flight);

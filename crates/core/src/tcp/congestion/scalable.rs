@@ -1,9 +1,9 @@
 //! Scalable TCP (Kelly, "Scalable TCP: improving performance in highspeed wide area networks", ACM
 //! CCR 33(2), 2003): up by the part a of what is acknowledged, down by the part b for a loss.
 //!
-//! The round trips in which a loss is made up for, ln(1 / (1 − b)) / ln(1 + a), then do not depend on the
-//! window: 13.4 with a = 0.01 and b = 1/8. Up to the legacy window, below which the standard would have a greater
-//! one at the same rate of losses, it is the standard.
+//! The round trips in which a loss is made up for, ln(1 / (1 − b)) / ln(1 + a), then do not depend
+//! on the window: 13.4 with a = 0.01 and b = 1/8. Up to the legacy window, below which the standard
+//! would have a greater one at the same rate of losses, it is the standard.
 
 use super::{AckEvent, CongestionEvent, Increase, Increment, Standard};
 use crate::units::Bytes;

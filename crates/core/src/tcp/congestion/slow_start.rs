@@ -66,9 +66,9 @@ pub enum Probing {
     /// not hold its growth back.
     #[default]
     TwiceAckRate,
-    /// At the rate at which the acknowledgments of a burst return (Shepard, 1997), so that slow start
-    /// fills the pauses between bursts and not a queue at the bottleneck. Congestion avoidance sends no
-    /// faster either.
+    /// At the rate at which the acknowledgments of a burst return (Shepard, 1997), so that slow
+    /// start fills the pauses between bursts and not a queue at the bottleneck. Congestion
+    /// avoidance sends no faster either.
     AckRate,
 }
 
@@ -139,7 +139,8 @@ impl SlowStart {
         }
     }
 
-    /// The same, and an initial window of more than ten segments is spread over the first round trip.
+    /// The same, and an initial window of more than ten segments is spread over the first round
+    /// trip.
     #[must_use]
     pub fn spreading(self) -> SlowStart {
         let spread = Spread::of(self.config.initial_window, self.smss).map(Box::new);
@@ -178,8 +179,8 @@ impl SlowStart {
 
     /// Takes what an acknowledgment says of the path.
     ///
-    /// Controls that go by slow start pass on all acknowledgments, and let the window [grow](SlowStart::grow) by those by
-    /// which it may.
+    /// Controls that go by slow start pass on all acknowledgments, and let the window
+    /// [grow](SlowStart::grow) by those by which it may.
     pub fn on_ack(&mut self, ack: &AckEvent) {
         if let Some(ack_rate) = self.ack_rate.as_mut().filter(|_| ack.newly > Bytes::ZERO) {
             ack_rate.on_ack(ack);
@@ -203,8 +204,8 @@ impl SlowStart {
         }
     }
 
-    /// Takes how many bytes more were reported, which may have ended a round trip. Whether they left in one train,
-    /// and not spread by the sender itself.
+    /// Takes how many bytes more were reported, which may have ended a round trip. Whether they
+    /// left in one train, and not spread by the sender itself.
     pub(super) fn reports_train(&mut self, newly: Bytes, round_over: bool) -> bool {
         self.spread.take_if(|spread| round_over && spread.is_over());
         self.spread.as_mut().is_none_or(|spread| spread.on_ack(newly))
@@ -352,7 +353,8 @@ impl SlowStart {
         match (self.is_under_way(), &self.ack_rate) {
             (true, None) => PacingBasis::Window { gain: 2.0 },
             (true, Some(ack_rate)) => PacingBasis::Rate(ack_rate.probing()),
-            // Nor is a queue filled faster where slow start ends, while the window's first round is sent.
+            // Nor is a queue filled faster where slow start ends, while the window's first round is
+            // sent.
             (false, Some(ack_rate)) => ack_rate
                 .probing()
                 .map_or(AVOIDING, |rate| PacingBasis::WindowUpTo { gain: AVOIDING_GAIN, rate }),

@@ -1,9 +1,10 @@
 //! An initial window of more than ten segments, spread over the first round trip.
 //!
-//! Ten segments leave at once (RFC 6928), and as many more every 100 ms: no flow begins faster than one that begins
-//! anew every 100 ms, and a short queue never meets more than ten. Initial Spreading (Sallantin and others, 2013, for TCP
-//! over satellites) sends the window evenly. Here the ten are kept together, as their acknowledgments show what the path
-//! carries ([`AckTrain`](super::ack_train::AckTrain)).
+//! Ten segments leave at once (RFC 6928), and as many more every 100 ms: no flow begins faster than
+//! one that begins anew every 100 ms, and a short queue never meets more than ten. Initial
+//! Spreading (Sallantin and others, 2013, for TCP over satellites) sends the window evenly. Here
+//! the ten are kept together, as their acknowledgments show what the path carries
+//! ([`AckTrain`](super::ack_train::AckTrain)).
 
 use super::Departed;
 use crate::time::Duration;
@@ -15,7 +16,8 @@ const BURST: u64 = 10;
 /// And how long the next as many take.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What has left since nothing was in flight, and what of it was delivered, until the path's rate is known.
+/// What has left since nothing was in flight, and what of it was delivered, until the path's rate
+/// is known.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Spread {
     /// What leaves at once, in bytes.
@@ -44,8 +46,8 @@ impl Spread {
         self.sent += departed.bytes;
     }
 
-    /// So many bytes more were reported. True while they are of what left at once; or where others begin, too, so that
-    /// this says too little of how much there is room for.
+    /// So many bytes more were reported. True while they are of what left at once; or where others
+    /// begin, too, so that this says too little of how much there is room for.
     pub(super) fn on_ack(&mut self, newly: Bytes) -> bool {
         self.delivered += newly;
         self.ended || self.delivered <= self.burst
@@ -87,7 +89,8 @@ impl Spread {
     }
 }
 
-/// The initial window, in segments, of a path whose round trip takes `rtt`: ten for every 100 ms, `max` at most.
+/// The initial window, in segments, of a path whose round trip takes `rtt`: ten for every 100 ms,
+/// `max` at most.
 pub fn segments_for(rtt: Duration, max: u32) -> u32 {
     let segments = BURST as f64 * rtt.as_secs_f64() / INTERVAL.as_secs_f64();
     (segments as u32).clamp(BURST as u32, max)

@@ -1,21 +1,22 @@
 //! CUBIC that tells a congested path from a lossy one, for links that corrupt packets.
 //!
-//! - A loss while a queue stands on the path is congestion. The window comes down as CUBIC's does, but
-//!   not below what the path has delivered in the least round-trip time (as Westwood+): less would leave it
-//!   idle.
-//!   If what was taken for a queue proves to be the path's own delay, which varies, the window returns.
-//! - A loss without a queue is the link's, up to 2 % of a round trip's packets, where BBR draws the line
-//!   (draft-ietf-ccwg-bbr, 5.5.10.1), and up to 15 % in slow start, which must not end
-//!   early: from there the window takes minutes to grow.
-//! - More than that in two round trips in a row (losses come in bursts) is put to the test: the window
-//!   comes down by 15 % below what was delivered. If no more than half as much is lost then, there was a
-//!   queue too short to be seen. If not, the path loses so much by itself; the window returns, and the share
-//!   is usual from now on.
+//! - A loss while a queue stands on the path is congestion. The window comes down as CUBIC's does,
+//!   but not below what the path has delivered in the least round-trip time (as Westwood+): less
+//!   would leave it idle.
+//!   If what was taken for a queue proves to be the path's own delay, which varies, the window
+//!   returns.
+//! - A loss without a queue is the link's, up to 2 % of a round trip's packets, where BBR draws the
+//!   line (draft-ietf-ccwg-bbr, 5.5.10.1), and up to 15 % in slow start, which must not end early:
+//!   from there the window takes minutes to grow.
+//! - More than that in two round trips in a row (losses come in bursts) is put to the test: the
+//!   window comes down by 15 % below what was delivered. If no more than half as much is lost then,
+//!   there was a queue too short to be seen. If not, the path loses so much by itself; the window
+//!   returns, and the share is usual from now on.
 //!
-//! Slow start doubles the window up to two and a half times what the path has been seen to deliver, and waits
-//! while there is a queue; it ends when one has stood for two round trips, with what fills the path. Behind it
-//! segments are paced. While the trains of acknowledgments show room for it, the window is quadrupled
-//! ([`AckTrain`]).
+//! Slow start doubles the window up to two and a half times what the path has been seen to deliver,
+//! and waits while there is a queue; it ends when one has stood for two round trips, with what
+//! fills the path. Behind it segments are paced. While the trains of acknowledgments show room for
+//! it, the window is quadrupled ([`AckTrain`]).
 //! A timeout begins it anew, up to the window that there was unless a queue stood then.
 
 use super::ack_train::AckTrain;
@@ -34,12 +35,13 @@ use std::ops::RangeInclusive;
 const TOLERATED: f64 = 0.02;
 /// And in slow start.
 const TOLERATED_IN_SLOW_START: f64 = 0.15;
-/// In slow start the window is no larger than so many times what the path is known to hold, and so many
-/// segments: doubling brings twice as much, and what is known comes with the acknowledgments, and is less by
-/// what a burst has waited for itself.
+/// In slow start the window is no larger than so many times what the path is known to hold, and so
+/// many segments: doubling brings twice as much, and what is known comes with the acknowledgments,
+/// and is less by what a burst has waited for itself.
 const PROBE: f64 = 2.5;
 const PROBE_SEGMENTS: u64 = 16;
-/// Nor larger than so many times what the fastest train of acknowledgments would bring in a round trip.
+/// Nor larger than so many times what the fastest train of acknowledgments would bring in a round
+/// trip.
 const TRAIN_PROBE: f64 = 1.25;
 /// In slow start segments leave faster than in that train by so much.
 const TRAIN_PACE: f64 = 1.25;
@@ -47,8 +49,8 @@ const TRAIN_PACE: f64 = 1.25;
 const SIGNS: u32 = 2;
 /// For so many rounds a reduction may prove a mistake.
 const DOUBT_ROUNDS: u32 = 6;
-/// In slow start the window grows by this part of what doubling would bring while there may be a queue
-/// (as in HyStart++): where there is none, more is delivered, and shows it.
+/// In slow start the window grows by this part of what doubling would bring while there may be a
+/// queue (as in HyStart++): where there is none, more is delivered, and shows it.
 const DOUBT_DIVISOR: u64 = 4;
 
 /// See the module's head.
@@ -139,7 +141,8 @@ impl TolerantCubic {
         if !self.slow_start().is_under_way() {
             return;
         }
-        // What a doubled window brings is seen a round trip later: more than that only makes a queue longer.
+        // What a doubled window brings is seen a round trip later: more than that only makes a
+        // queue longer.
         let smss = ack.smss;
         let mut window = self.window();
         if let (Some(base), Some(product)) = (self.path.base(), self.path.product()) {
@@ -179,8 +182,9 @@ impl TolerantCubic {
         self.slow_start().is_under_way() && self.ssthresh() < Bytes::MAX
     }
 
-    /// A round is over: undoes the latest reductions as far as there was no queue. So it is if the rest of
-    /// the round has shown none, which has left before the reduction, or if what was taken for one is usual.
+    /// A round is over: undoes the latest reductions as far as there was no queue. So it is if the
+    /// rest of the round has shown none, which has left before the reduction, or if what was taken
+    /// for one is usual.
     fn reconsider(&mut self) {
         if self.test.is_some() {
             return;
@@ -348,8 +352,8 @@ impl Congestion for TolerantCubic {
     }
 
     fn needs_pacing(&self) -> bool {
-        // Where a repair has held the window back, what it lets out at once would fill the queue. So would slow
-        // start, but for the beginning, whose train shows how fast is right.
+        // Where a repair has held the window back, what it lets out at once would fill the queue.
+        // So would slow start, but for the beginning, whose train shows how fast is right.
         let begins = self.slow_start().is_under_way() && self.train.fastest().is_none();
         !begins || self.slow_start().paces_spread()
     }

@@ -7,9 +7,9 @@
 //! above β it shrinks by one. Slow start doubles every other round trip and ends above γ.
 //!
 //! The round's time is the mean of its samples, as in ns-2's Vegas. A loss halves the window as
-//! Reno's does, unless [`Band::decrease`] says otherwise: the paper's takes a quarter where the finer
-//! retransmission timer found the loss, and ns-2's does so for all first losses. That timer itself is
-//! recovery's business, and not part of this.
+//! Reno's does, unless [`Band::decrease`] says otherwise: the paper's takes a quarter where the
+//! finer retransmission timer found the loss, and ns-2's does so for all first losses. That timer
+//! itself is recovery's business, and not part of this.
 
 use super::{AckEvent, Congestion, CongestionEvent, Response, SlowStart, SlowStartConfig};
 use crate::time::Duration;

@@ -1,11 +1,11 @@
-//! Westwood+ (Mascolo et al., "TCP Westwood: bandwidth estimation for enhanced transport over wireless links",
-//! MobiCom 2001; Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno,
-//! and Vegas TCP congestion control", ACM CCR 34(2), 2004), with the filter of Linux'
-//! `tcp_westwood.c`.
+//! Westwood+ (Mascolo et al., "TCP Westwood: bandwidth estimation for enhanced transport over
+//! wireless links", MobiCom 2001; Grieco and Mascolo, "Performance evaluation and comparison of
+//! Westwood+, New Reno, and Vegas TCP congestion control", ACM CCR 34(2), 2004), with the filter of
+//! Linux' `tcp_westwood.c`.
 //!
-//! After a loss the threshold is what the path carries in the minimum round-trip time: the bandwidth that
-//! acknowledgments have shown, and not half of what was in flight, so that a loss by the link itself, of
-//! which no queue tells, costs little. The window grows as the standard's.
+//! After a loss the threshold is what the path carries in the minimum round-trip time: the
+//! bandwidth that acknowledgments have shown, and not half of what was in flight, so that a loss by
+//! the link itself, of which no queue tells, costs little. The window grows as the standard's.
 
 use super::{AckEvent, Congestion, CongestionEvent, Departed, Increase, Response};
 use super::{SlowStart, SlowStartConfig, Standard};

@@ -6,8 +6,8 @@ use crate::units::Bytes;
 use crate::wire::SeqNum;
 
 impl<B: Buffer> Connection<B> {
-    /// The peer says that `copies` damaged copies of the `len` bytes from `seq` on have come to it. To be called before the
-    /// segment that says so is [handled](Connection::handle_segment).
+    /// The peer says that `copies` damaged copies of the `len` bytes from `seq` on have come to it.
+    /// To be called before the segment that says so is [handled](Connection::handle_segment).
     pub fn note_damaged(&mut self, seq: SeqNum, len: u32, copies: u32) {
         let Phase::Synchronised(tcb) = &mut self.phase else { return };
         let una = tcb.sender.snd_una();

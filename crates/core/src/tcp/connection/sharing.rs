@@ -10,8 +10,8 @@ impl<B: Buffer> Connection<B> {
         self.last_tcb()?.sender.path_state()
     }
 
-    /// Begins with what others know, if its handshake is complete. After a lost SYN it does not: then one
-    /// segment is the initial window (RFC 5681, 3.1), and congestion is likely.
+    /// Begins with what others know, if its handshake is complete. After a lost SYN it does not:
+    /// then one segment is the initial window (RFC 5681, 3.1), and congestion is likely.
     pub fn inherit(&mut self, state: &PathState) {
         let Phase::Synchronised(tcb) = &mut self.phase else { return };
         let sender = &mut tcb.sender;

@@ -1,6 +1,6 @@
-//! The presets. Where a number comes from stands in each preset's `source`; what no source gives
-//! is said to be assumed. Limited transmit (RFC 3042, of 2001) is off in those of 1997 and before; those of them without
-//! timestamps time one segment in a round trip.
+//! The presets. Where a number comes from stands in each preset's `source`; what no source gives is
+//! said to be assumed. Limited transmit (RFC 3042, of 2001) is off in those of 1997 and before;
+//! those of them without timestamps time one segment in a round trip.
 
 /// A named configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,9 +12,11 @@ pub struct ReceiverConfig {
     pub window_shift: u8,
     /// Whether SACK was agreed on.
     pub sack: bool,
-    /// A FIN is acknowledged only when [`Receiver::acknowledge_fin`](super::Receiver::acknowledge_fin) says so.
+    /// A FIN is acknowledged only when
+    /// [`Receiver::acknowledge_fin`](super::Receiver::acknowledge_fin) says so.
     pub hold_fin: bool,
-    /// While the window is narrow, acknowledgments are delayed (RFC 1122) though the policy has one for each
-    /// segment, and [`Receiver::open_in_steps`](super::Receiver::open_in_steps) announces large steps.
+    /// While the window is narrow, acknowledgments are delayed (RFC 1122) though the policy has one
+    /// for each segment, and [`Receiver::open_in_steps`](super::Receiver::open_in_steps) announces
+    /// large steps.
     pub delay_at_full_window: bool,
 }

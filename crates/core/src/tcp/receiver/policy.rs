@@ -16,9 +16,9 @@ pub enum AckPolicy {
     /// fast timer (tcp_fasttimo, 200 ms). The delay lies between nothing and a whole period.
     Heartbeat(Duration),
     /// One for every so many full segments, or when the timer expires: for return channels too
-    /// narrow for more. RFC 1122 asks for every second one. With SACK so are reports of what follows a
-    /// hole, from the fourth segment on: RFC 5681 would have each of a window acknowledged at once, but a
-    /// sender that reads blocks learns as much from one report of many.
+    /// narrow for more. RFC 1122 asks for every second one. With SACK so are reports of what
+    /// follows a hole, from the fourth segment on: RFC 5681 would have each of a window
+    /// acknowledged at once, but a sender that reads blocks learns as much from one report of many.
     Thinned {
         /// How many full segments one acknowledgment is for.
         segments: u32,

@@ -8,8 +8,8 @@ use arrayvec::ArrayVec;
 use std::ops::Range;
 
 impl Receiver {
-    /// Puts a range of `out_of_order` in front of those to be reported (RFC 2018, 4), in the place of
-    /// those that have become parts of it.
+    /// Puts a range of `out_of_order` in front of those to be reported (RFC 2018, 4), in the place
+    /// of those that have become parts of it.
     pub(super) fn touch(&mut self, range: Range<Offset>) {
         self.recent.retain(|other| !range.contains(&other.start));
         self.recent.truncate(MAX_BLOCKS - 1);
@@ -53,7 +53,8 @@ impl Receiver {
             if blocks.len() >= room {
                 break;
             }
-            // The FIN is part of its segment, which the sender could not take for received otherwise.
+            // The FIN is part of its segment, which the sender could not take for received
+            // otherwise.
             range.end += Bytes::from(self.fin == Some(range.end));
             if !blocks[reports..].contains(&range) {
                 blocks.push(range);

@@ -1,16 +1,17 @@
-//! Window auto-tuning as Linux 6.18 does it (`net/ipv4/tcp_input.c`): dynamic right-sizing (Fisk and
-//! Feng, 2001) with head room. What the application has read in a round trip is what the sender had
-//! in flight a round trip ago; it may double that twice before a larger window is heard of.
+//! Window auto-tuning as Linux 6.18 does it (`net/ipv4/tcp_input.c`): dynamic right-sizing (Fisk
+//! and Feng, 2001) with head room. What the application has read in a round trip is what the sender
+//! had in flight a round trip ago; it may double that twice before a larger window is heard of.
 //!
-//! - `tcp_rcv_rtt_update`: the round trip is measured by the echo of our timestamps, and by the time
-//!   in which a whole window arrives, which is a round trip or more.
-//! - `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`: the buffer grows with what was read in a round trip,
-//!   and ahead of it by how much faster that was than the best round before.
+//! - `tcp_rcv_rtt_update`: the round trip is measured by the echo of our timestamps, and by the
+//!   time in which a whole window arrives, which is a round trip or more.
+//! - `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`: the buffer grows with what was read in a round
+//!   trip, and ahead of it by how much faster that was than the best round before.
 //! - `tcp_grow_window`: the window opens towards the buffer by two bytes for each that arrives.
 //!
-//! Linux counts the memory of packets and reckons it up into windows (`scaling_ratio`); here a buffer
-//! holds as many bytes as it has. What has arrived beyond a hole takes its place in Linux's buffer
-//! beside the window, so that Linux adds it to the size. Here it lies within the window, and is not added.
+//! Linux counts the memory of packets and reckons it up into windows (`scaling_ratio`); here a
+//! buffer holds as many bytes as it has. What has arrived beyond a hole takes its place in Linux's
+//! buffer beside the window, so that Linux adds it to the size. Here it lies within the window, and
+//! is not added.
 
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
@@ -161,7 +162,8 @@ impl AutoTuning {
         }
     }
 
-    /// A whole window has arrived. A sender that had less to send took longer, so that only the least counts.
+    /// A whole window has arrived. A sender that had less to send took longer, so that only the
+    /// least counts.
     fn measure_by_window(&mut self, observed: &Observed) {
         let Observed { now, rcv_nxt, rcv_adv, .. } = *observed;
         if let Some((began, end)) = self.window {
@@ -214,15 +216,16 @@ mod tests {
 
     #[test]
     fn the_buffer_grows_as_the_kernels_in_slow_start() {
-        // What `ss -tmi` shows as the buffer of a host with Linux 6.18, at rcv_space 28960, 57920 and 115840
-        // of a download over 8 Mbit/s and 500 ms. Of it 160/256 are window (scaling_ratio).
+        // What `ss -tmi` shows as the buffer of a host with Linux 6.18, at rcv_space 28960, 57920
+        // and 115840 of a download over 8 Mbit/s and 500 ms. Of it 160/256 are window
+        // (scaling_ratio).
         let kernel = [244_316, 556_032, 1_112_064u64];
         let mut tuning = AutoTuning::new(at(0), MSS, Bytes::new(65_536), Bytes::new(16 << 20));
         let mut read = Offset::FIRST;
         flight(&mut tuning, 0, &mut read, 10);
         assert_eq!((tuning.space, tuning.buffer()), (Bytes::new(14_480), Bytes::new(65_536)));
-        // The round trip ends with the first segment of the next flight: eleven were read. That asks for
-        // 2 · 15928 + 2 · 2 · 15928 · 1448 / 14480 = 38226, less than there is.
+        // The round trip ends with the first segment of the next flight: eleven were read. That
+        // asks for 2 · 15928 + 2 · 2 · 15928 · 1448 / 14480 = 38226, less than there is.
         flight(&mut tuning, 500, &mut read, 20);
         assert_eq!((tuning.space, tuning.buffer()), (Bytes::new(15_928), Bytes::new(65_536)));
         // 2 · 28960 + 2 · 2 · 28960 · 13032 / 15928 = 57920 + 2 · 47389.
@@ -287,7 +290,8 @@ mod tests {
     fn what_is_not_read_does_not_count() {
         let mut tuning = AutoTuning::new(at(0), MSS, Bytes::new(65_536), Bytes::new(1 << 20));
         tuning.on_data(&full(100, Offset::FIRST + MSS, Some((1, ms(100)))));
-        // Forty segments have come, thirty are read: of these ten are outweighed by the ten that wait.
+        // Forty segments have come, thirty are read: of these ten are outweighed by the ten that
+        // wait.
         tuning.on_data(&full(200, Offset::FIRST + 40 * MSS, Some((2, ms(100)))));
         tuning.on_read(Offset::FIRST + 30 * MSS);
         assert_eq!((tuning.space, tuning.round.1), (20 * MSS, Offset::FIRST + 30 * MSS));
@@ -304,8 +308,8 @@ mod tests {
         assert_eq!(sample(1, 400, segment(1)), 400);
         assert_eq!(sample(2, 240, segment(2)), 240);
         assert_eq!(sample(3, 400, segment(3)), 260);
-        // Not by an echo that came before, nor by what is shorter than a segment, by what takes less than
-        // a tick, or while something waits to be read.
+        // Not by an echo that came before, nor by what is shorter than a segment, by what takes
+        // less than a tick, or while something waits to be read.
         assert_eq!(sample(3, 600, segment(4)), 260);
         assert_eq!(sample(4, 600, Observed { len: Bytes::new(100), ..segment(5) }), 260);
         assert_eq!(sample(5, 0, segment(6)), 260);
@@ -322,7 +326,8 @@ mod tests {
         };
         assert_eq!(came(50, Offset::new(2001), Offset::new(10_001)), None);
         assert_eq!(came(100, Offset::new(10_000), Offset::new(20_001)), None);
-        // What was advertised at 50 ms has come; then what was advertised at 150 ms, later and earlier.
+        // What was advertised at 50 ms has come; then what was advertised at 150 ms, later and
+        // earlier.
         assert_eq!(came(150, Offset::new(10_001), Offset::new(20_001)), Some(100));
         assert_eq!(came(350, Offset::new(20_001), Offset::new(30_001)), Some(100));
         assert_eq!(came(430, Offset::new(30_001), Offset::new(40_001)), Some(80));

@@ -5,8 +5,8 @@ use crate::tcp::cause::Cause;
 use crate::time::Instant;
 use crate::units::{Bytes, Offset};
 
-/// In steps of so many segments a closed window opens: with an acknowledgment for every second one of them, a
-/// sender hears hardly more often than from a receiver that delays.
+/// In steps of so many segments a closed window opens: with an acknowledgment for every second one
+/// of them, a sender hears hardly more often than from a receiver that delays.
 const STEP: u64 = 16;
 
 /// After a while, in steps of so many.
@@ -23,8 +23,8 @@ impl Receiver {
         }
     }
 
-    /// The same, but a closed window opens in steps of many segments, or after 40 ms by what has become
-    /// free until then: what drains its buffer takes a segment at a time.
+    /// The same, but a closed window opens in steps of many segments, or after 40 ms by what has
+    /// become free until then: what drains its buffer takes a segment at a time.
     pub fn open_in_steps(&mut self, now: Instant, limit: Offset) {
         let opens = self.opens(limit);
         let closed = self.is_closed();
@@ -72,8 +72,9 @@ impl Receiver {
         self.config.delay_at_full_window && self.left() < self.step(STEP)
     }
 
-    /// The window may open up to `limit`, which the next acknowledgment says, whenever that is due: the
-    /// field of a SYN is not scaled, and could not; and what opens with arriving data is told with it.
+    /// The window may open up to `limit`, which the next acknowledgment says, whenever that is due:
+    /// the field of a SYN is not scaled, and could not; and what opens with arriving data is told
+    /// with it.
     pub fn open_quietly(&mut self, limit: Offset) {
         self.limit = limit;
         self.largest = self.largest.max(limit.saturating_sub(self.rcv_nxt));

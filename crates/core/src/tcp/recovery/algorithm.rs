@@ -1,5 +1,5 @@
-//! Loss recovery by name. A new algorithm is one file beside this one, one variant with its name, and one
-//! line in each of the three tables here.
+//! Loss recovery by name. A new algorithm is one file beside this one, one variant with its name,
+//! and one line in each of the three tables here.
 
 use super::{
     Fack, FalseRetransmits, FullWindow, NewReno, NewRenoVariant, PartialTimer, PartialWindow, Rack,
@@ -53,8 +53,8 @@ pub enum RecoveryAlgorithm {
     NewRenoNs,
     /// SACK (RFC 6675), one reduction for each episode, as in NewReno.
     Sack,
-    /// SACK that may send a burst at the end of recovery, as in ns: [`FullWindow::Ssthresh`]; without SACK
-    /// [`RecoveryAlgorithm::NewRenoNs`].
+    /// SACK that may send a burst at the end of recovery, as in ns: [`FullWindow::Ssthresh`];
+    /// without SACK [`RecoveryAlgorithm::NewRenoNs`].
     SackNs,
     /// SACK to find losses, but Reno's episodes: a reduction for each.
     SackReno,
@@ -141,7 +141,8 @@ impl RecoveryAlgorithm {
         }
     }
 
-    /// What is used where SACK was agreed on, or was not: without it NewReno stands in for what needs it.
+    /// What is used where SACK was agreed on, or was not: without it NewReno stands in for what
+    /// needs it.
     pub fn with_sack(self, agreed: bool) -> RecoveryAlgorithm {
         match self {
             algorithm if agreed || !algorithm.needs_sack() => algorithm,

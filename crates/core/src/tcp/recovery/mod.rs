@@ -213,8 +213,9 @@ pub trait Recovery: fmt::Debug + Snapshot + Send {
     }
 }
 
-/// What so many duplicate acknowledgments without SACK say has left the network, before they begin a
-/// recovery: two segments at most (RFC 3042). One at least is missing, however many duplicates come.
+/// What so many duplicate acknowledgments without SACK say has left the network, before they begin
+/// a recovery: two segments at most (RFC 3042). One at least is missing, however many duplicates
+/// come.
 fn left_before_recovery(dup_acks: u32, ledger: &Ledger, smss: Bytes) -> Bytes {
     let reported = u64::from(dup_acks.min(DUP_THRESH - 1)) * smss;
     reported.min(ledger.flight_size().saturating_sub(smss))

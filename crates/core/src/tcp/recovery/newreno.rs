@@ -214,7 +214,8 @@ impl Recovery for NewReno {
     }
 
     fn on_undo(&mut self, _ledger: &Ledger) {
-        // After a timeout `recover` stays: the duplicates of what was retransmitted are still to come.
+        // After a timeout `recover` stays: the duplicates of what was retransmitted are still to
+        // come.
         let recover = if self.in_recovery { self.recover_before } else { self.recover };
         *self = NewReno { recover, ..NewReno::new(self.variant) };
     }

@@ -97,8 +97,9 @@ impl Rack {
     /// Recoveries that a widened reordering window outlasts (6.2, step 4).
     const PERSIST: u32 = 16;
 
-    /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering. False if the
-    /// acknowledgment speaks of nothing but a retransmission that cannot have arrived yet: RACK learns nothing by it.
+    /// 6.2, steps 1 to 3: the most recently sent segment that has arrived, and reordering. False if
+    /// the acknowledgment speaks of nothing but a retransmission that cannot have arrived yet: RACK
+    /// learns nothing by it.
     fn update(&mut self, facts: &AckSummary, ledger: &Ledger) -> bool {
         let arrived = &facts.delivered.arrived;
         let again = arrived.again.filter(|sent| can_have_arrived(sent, facts));
@@ -225,8 +226,8 @@ impl Lost {
     }
 }
 
-/// A retransmission that seems to have arrived within less than the minimum round-trip time has not: it is
-/// the original that was acknowledged.
+/// A retransmission that seems to have arrived within less than the minimum round-trip time has
+/// not: it is the original that was acknowledged.
 fn can_have_arrived(again: &Sent, facts: &AckSummary) -> bool {
     let rtt = facts.now.saturating_since(again.0);
     facts.timing.min_rtt.is_none_or(|min| rtt >= min)
@@ -247,9 +248,9 @@ fn is_current(record: &SentSegment, sent_at: Instant) -> bool {
     record.sent_at == sent_at && !record.sacked && (!record.lost || record.retransmitted)
 }
 
-/// Whether what now arrives left before the first segment was last retransmitted: so that one cannot have
-/// been answered yet. The timer does not count the time until then, or a queue that grows would make it
-/// expire (as Linux's `tcp_clean_rtx_queue`).
+/// Whether what now arrives left before the first segment was last retransmitted: so that one
+/// cannot have been answered yet. The timer does not count the time until then, or a queue that
+/// grows would make it expire (as Linux's `tcp_clean_rtx_queue`).
 fn precedes_the_first(facts: &AckSummary, ledger: &Ledger) -> bool {
     let first = ledger.record_at(ledger.snd_una());
     let newest = facts.delivered.arrived.once.filter(|_| facts.delivered.sacked > Bytes::ZERO);

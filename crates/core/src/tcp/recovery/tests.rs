@@ -316,7 +316,8 @@ fn the_end_of_recovery_brings_a_burst_only_where_asked_for() {
     }
 }
 
-/// Segments 0 and 10 of 20 are lost. What the partial acknowledgment that comes behind seventeen duplicates lets out.
+/// Segments 0 and 10 of 20 are lost. What the partial acknowledgment that comes behind seventeen
+/// duplicates lets out.
 #[test]
 fn the_window_is_kept_at_a_partial_acknowledgment_only_where_asked_for() {
     let sent = |algorithm| {

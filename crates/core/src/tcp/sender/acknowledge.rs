@@ -1,5 +1,5 @@
-//! Taking an acknowledgment: the flight notes it, recovery judges it, congestion control hears of it,
-//! and what recovery decides is done.
+//! Taking an acknowledgment: the flight notes it, recovery judges it, congestion control hears of
+//! it, and what recovery decides is done.
 
 use super::gate::Forced;
 use super::reduction::Reduction;
@@ -107,15 +107,15 @@ impl Sender {
         keep_timer
     }
 
-    /// A proportional reduction takes an acknowledgment (none: recovery's timer) after recovery has judged it, and whether
-    /// that has shown a `loss`.
+    /// A proportional reduction takes an acknowledgment (none: recovery's timer) after recovery has
+    /// judged it, and whether that has shown a `loss`.
     pub(super) fn step(&mut self, ack: Option<&AckSummary>, loss: bool) {
         let selective = self.config.recovery.needs_sack();
         self.cwnd.step(ack, loss, &self.flight, selective, self.sizes.smss);
     }
 
-    /// Congestion control hears of an acknowledgment that acknowledges, reports or shows something new, and what it
-    /// answers is done.
+    /// Congestion control hears of an acknowledgment that acknowledges, reports or shows something
+    /// new, and what it answers is done.
     fn report_ack(
         &mut self,
         facts: &AckSummary,
@@ -170,8 +170,8 @@ impl Sender {
         CongestionEvent { now, flight_size, in_flight: self.in_flight(), smss: self.sizes.smss }
     }
 
-    /// Does what recovery has decided, with `flight_size` bytes outstanding before, and an episode under way then if it was
-    /// `recovering`.
+    /// Does what recovery has decided, with `flight_size` bytes outstanding before, and an episode
+    /// under way then if it was `recovering`.
     pub(super) fn apply(
         &mut self,
         now: Instant,

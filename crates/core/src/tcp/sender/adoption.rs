@@ -1,5 +1,5 @@
-//! A sender that takes another one's place: what that one has sent and nobody has acknowledged yet is this
-//! one's from now on, in flight or lost.
+//! A sender that takes another one's place: what that one has sent and nobody has acknowledged yet
+//! is this one's from now on, in flight or lost.
 
 use super::Sender;
 use crate::tcp::congestion::Departed;
@@ -7,8 +7,8 @@ use crate::time::Instant;
 use crate::units::{Bytes, Offset};
 
 impl Sender {
-    /// All that is written was sent before `now`, by somebody else. No round trip is measured by it. The
-    /// window begins with no less: so much was in the network before.
+    /// All that is written was sent before `now`, by somebody else. No round trip is measured by
+    /// it. The window begins with no less: so much was in the network before.
     pub fn adopt_flight(&mut self, now: Instant) {
         debug_assert!(self.flight.size().is_zero(), "it has sent nothing itself");
         let (una, end) = (self.snd_nxt(), self.stream.written());
@@ -30,9 +30,9 @@ impl Sender {
         self.check();
     }
 
-    /// What is written below `sent`, the FIN counted, was sent before `now` on other terms: the peer may have all of
-    /// it, or none. Its acknowledgments count. What is not acknowledged is retransmitted at once, without a
-    /// reduction of the window, as that is no sign of congestion.
+    /// What is written below `sent`, the FIN counted, was sent before `now` on other terms: the
+    /// peer may have all of it, or none. Its acknowledgments count. What is not acknowledged is
+    /// retransmitted at once, without a reduction of the window, as that is no sign of congestion.
     pub fn resend_flight(&mut self, now: Instant, sent: Offset) {
         debug_assert!(self.flight.size().is_zero(), "it has sent nothing itself");
         let (una, end) = (self.snd_nxt(), sent.min(self.stream.end()));

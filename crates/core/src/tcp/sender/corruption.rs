@@ -1,13 +1,13 @@
-//! Losses whose cause is told: explicit loss notification (Balakrishnan and Katz, Explicit Loss Notification and
-//! Wireless Web Performance, 1998; RFC 2760 and RFC 3155 name it).
+//! Losses whose cause is told: explicit loss notification (Balakrishnan and Katz, Explicit Loss
+//! Notification and Wireless Web Performance, 1998; RFC 2760 and RFC 3155 name it).
 //!
-//! The receiver says how many damaged copies of a part of the stream have come to it. If that is as many as have left,
-//! what is missing was corrupted. A recovery of nothing else is no sign of congestion: what is lost is
-//! retransmitted, and the congestion window does not hear of the episode. As soon as the episode loses anything else, the
-//! window hears of it.
+//! The receiver says how many damaged copies of a part of the stream have come to it. If that is as
+//! many as have left, what is missing was corrupted. A recovery of nothing else is no sign of
+//! congestion: what is lost is retransmitted, and the congestion window does not hear of the
+//! episode. As soon as the episode loses anything else, the window hears of it.
 //!
-//! Congestion controls that judge rates or shares of losses themselves (BBR, tolerant-cubic) still hear of every
-//! segment that is marked lost.
+//! Congestion controls that judge rates or shares of losses themselves (BBR, tolerant-cubic) still
+//! hear of every segment that is marked lost.
 
 use super::Sender;
 use super::flight::Flight;
@@ -78,8 +78,8 @@ pub(super) struct Corruption {
 }
 
 impl Corruption {
-    /// Whether all that is held lost already, or has been retransmitted on suspicion, was damaged each time but for
-    /// what is on its way.
+    /// Whether all that is held lost already, or has been retransmitted on suspicion, was damaged
+    /// each time but for what is on its way.
     fn explains_earlier(&self, flight: &Flight) -> bool {
         let mut earlier = flight
             .ledger()
@@ -111,8 +111,8 @@ impl Corruption {
 }
 
 impl Sender {
-    /// The peer says that `copies` damaged copies of `range` have come to it. To be called before the
-    /// acknowledgment that says so is taken.
+    /// The peer says that `copies` damaged copies of `range` have come to it. To be called before
+    /// the acknowledgment that says so is taken.
     pub fn note_damaged(&mut self, range: Range<Offset>, copies: u32) {
         let outstanding = self.flight.outstanding();
         if range.start < outstanding.start || range.end > outstanding.end {
@@ -135,21 +135,22 @@ impl Sender {
         self.corruption.as_ref().is_some_and(|corruption| corruption.unheard)
     }
 
-    /// The episode that the window is to hear of, given recovery's verdict, which is not done yet. `recovering`: an episode
-    /// was under way before it.
+    /// The episode that the window is to hear of, given recovery's verdict, which is not done yet.
+    /// `recovering`: an episode was under way before it.
     pub(super) fn heard(&mut self, verdict: &Verdict, recovering: bool) -> Episode {
         let Some(corruption) = &mut self.corruption else { return verdict.episode };
         let unheard = corruption.unheard;
         let loses = !verdict.lost.is_empty();
-        // RFC 6675's recovery also mends what lies behind its RecoveryPoint, and begins a new episode when that is all that is
-        // left: nothing is newly lost then.
+        // RFC 6675's recovery also mends what lies behind its RecoveryPoint, and begins a new
+        // episode when that is all that is left: nothing is newly lost then.
         let explained = if loses {
             corruption.explains(&verdict.lost, &self.flight)
         } else {
             verdict.episode == Episode::Enter && corruption.explains_earlier(&self.flight)
         };
         let (heard, still) = match verdict.episode {
-            // One acknowledgment ends an episode that the window has heard of, and begins one that it does not.
+            // One acknowledgment ends an episode that the window has heard of, and begins one that
+            // it does not.
             Episode::Enter if explained && recovering && !unheard => (Episode::Exit, true),
             Episode::Enter | Episode::Repaired if explained => {
                 (Episode::Unchanged, verdict.episode == Episode::Enter)

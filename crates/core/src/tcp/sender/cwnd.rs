@@ -26,8 +26,8 @@ use std::ops::Range;
 /// What may be in flight.
 ///
 /// Invariant: congestion control hears once of every byte that is delivered or lost. A proportional
-/// reduction is under way only in fast recovery. What may be undone is what congestion control was told
-/// to remember before it reduced the window; and of each reduction the peer is to hear.
+/// reduction is under way only in fast recovery. What may be undone is what congestion control was
+/// told to remember before it reduced the window; and of each reduction the peer is to hear.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CongestionWindow {
     // Written apart: see `snapshot`.
@@ -325,8 +325,8 @@ impl CongestionWindow {
         mem::take(&mut self.reduced)
     }
 
-    /// Takes an acknowledgment (none: recovery's timer), after recovery has judged it, and whether that has shown a
-    /// `loss`. Congestion control has yet to hear of what it delivers.
+    /// Takes an acknowledgment (none: recovery's timer), after recovery has judged it, and whether
+    /// that has shown a `loss`. Congestion control has yet to hear of what it delivers.
     pub(super) fn step(
         &mut self,
         ack: Option<&AckSummary>,
@@ -348,7 +348,8 @@ impl CongestionWindow {
         });
     }
 
-    /// Bytes delivered and marked lost of which congestion control has not heard: they count as told.
+    /// Bytes delivered and marked lost of which congestion control has not heard: they count as
+    /// told.
     pub(super) fn take_news(&mut self, ledger: &Ledger) -> (Bytes, Bytes) {
         let (delivered, lost) = (ledger.delivered(), ledger.lost_bytes());
         let (delivered_before, lost_before) =

@@ -38,8 +38,8 @@ impl Sender {
         self.check();
     }
 
-    /// The peer is heard, though it has acknowledged nothing new: the next timeout is a plain one, and
-    /// never later than it would have been.
+    /// The peer is heard, though it has acknowledged nothing new: the next timeout is a plain one,
+    /// and never later than it would have been.
     pub fn end_back_off(&mut self, now: Instant) {
         self.timers.end_back_off(now);
     }

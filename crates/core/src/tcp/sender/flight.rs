@@ -26,8 +26,8 @@ pub(super) struct Flight {
     // Written apart: see `snapshot`.
     #[serde(skip, default = "no_recovery")]
     recovery: Box<dyn Recovery>,
-    /// Round trips so far, and SND.NXT when this one began: it ends when that byte is acknowledged, which is the first
-    /// that was sent in answer to its beginning (RFC 9406, 4.2).
+    /// Round trips so far, and SND.NXT when this one began: it ends when that byte is acknowledged,
+    /// which is the first that was sent in answer to its beginning (RFC 9406, 4.2).
     round: (u64, Offset),
     duplicates: Duplicates,
 }

@@ -97,7 +97,8 @@ impl SendGate {
         self.passage.cause
     }
 
-    /// What keeps back a segment that the windows allow: the pacer until its timer expires, or the turn.
+    /// What keeps back a segment that the windows allow: the pacer until its timer expires, or the
+    /// turn.
     pub(super) fn limiter(&self) -> Option<Limiter> {
         match self.passage {
             Passage { paced: true, .. } => Some(Limiter::Pacer),

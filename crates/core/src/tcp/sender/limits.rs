@@ -10,8 +10,9 @@ use crate::units::Bytes;
 impl Sender {
     /// What keeps the next segment back; None if one may leave.
     ///
-    /// It is found in the state, without a clock: what has a timer keeps the segment back until that expires. It is what
-    /// [`Sender::poll_transmit`] returns, unless a probe of recovery's has found no segment.
+    /// It is found in the state, without a clock: what has a timer keeps the segment back until
+    /// that expires. It is what [`Sender::poll_transmit`] returns, unless a probe of recovery's has
+    /// found no segment.
     pub fn limiter(&self) -> Option<Limiter> {
         if self.is_quiet() {
             return Some(self.all_sent());

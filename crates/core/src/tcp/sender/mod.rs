@@ -81,8 +81,8 @@ pub struct Ack<'a> {
 /// The sending half of a connection or of a gateway's leg.
 ///
 /// It is made of parts, each of which keeps an invariant of its own and changes no other. What
-/// happens to the sender is taken to each of them in turn: an acknowledgment in `acknowledge`, a poll in
-/// `transmit`, an expired timer in `expiry`.
+/// happens to the sender is taken to each of them in turn: an acknowledgment in `acknowledge`, a
+/// poll in `transmit`, an expired timer in `expiry`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Sender {
     // Written apart: see `snapshot`.
@@ -185,8 +185,8 @@ impl Sender {
         self.cwnd.slow_start().ssthresh_estimate()
     }
 
-    /// What the flow has seen of its link since this was last asked, if its congestion control keeps
-    /// account of that.
+    /// What the flow has seen of its link since this was last asked, if its congestion control
+    /// keeps account of that.
     pub fn take_link_report(&mut self) -> LinkReport {
         self.cwnd.take_report()
     }
@@ -234,15 +234,16 @@ impl Sender {
         SenderStats { retransmitted_bytes, ..self.tally.stats }
     }
 
-    /// Episodes of fast recovery and reductions of the window so far, as [`stats`](Sender::stats) has them: who asks for each
-    /// segment need not copy them all.
+    /// Episodes of fast recovery and reductions of the window so far, as [`stats`](Sender::stats)
+    /// has them: who asks for each segment need not copy them all.
     #[inline]
     pub fn episodes(&self) -> (u64, u64) {
         (self.tally.stats.recoveries, self.tally.stats.reductions)
     }
 
-    /// Several senders share a link and take turns on it: until this is said again, what this one has
-    /// to send waits if the link is `busy`. Probes and what the retransmission timer sends do not.
+    /// Several senders share a link and take turns on it: until this is said again, what this one
+    /// has to send waits if the link is `busy`. Probes and what the retransmission timer sends do
+    /// not.
     pub fn set_link_busy(&mut self, busy: bool) {
         self.gate.set_link_busy(busy);
     }

@@ -24,15 +24,16 @@ pub enum Reduction {
     /// At once, to what congestion control chose: nothing is sent until so much has left.
     #[default]
     Plain,
-    /// At once, and counted from the window instead of what is outstanding, which is up to a segment less (RFC 2001;
-    /// ns).
+    /// At once, and counted from the window instead of what is outstanding, which is up to a
+    /// segment less (RFC 2001; ns).
     OfWindow,
     /// Evenly over a round trip (RFC 9937).
     Prr,
-    /// The same as Linux does it: it differs without SACK. There RFC 9937 counts no more as delivered in an episode than was
-    /// outstanding when it began, so that an episode of many round trips sends no new data in the end. Linux
-    /// (net/ipv4/tcp_input.c) counts a duplicate as long as more is outstanding (`tcp_add_reno_sack`, `tcp_limit_reno_sacked`),
-    /// and of each partial acknowledgment a segment at least (`tcp_remove_reno_sacks`).
+    /// The same as Linux does it: it differs without SACK. There RFC 9937 counts no more as
+    /// delivered in an episode than was outstanding when it began, so that an episode of many round
+    /// trips sends no new data in the end. Linux (net/ipv4/tcp_input.c) counts a duplicate as long
+    /// as more is outstanding (`tcp_add_reno_sack`, `tcp_limit_reno_sacked`), and of each partial
+    /// acknowledgment a segment at least (`tcp_remove_reno_sacks`).
     PrrAsLinux,
 }
 

@@ -87,8 +87,8 @@ impl SendWindow {
         self.edge > at || self.beyond.is_some()
     }
 
-    /// Up to where may be retransmitted: not what was sent without the peer's leave, as long as it is not
-    /// within the window. (A retransmission timeout sends its first segment all the same.)
+    /// Up to where may be retransmitted: not what was sent without the peer's leave, as long as it
+    /// is not within the window. (A retransmission timeout sends its first segment all the same.)
     pub(super) fn retransmission_limit(&self) -> Offset {
         self.beyond.map_or(Offset::MAX, |from| from.max(self.edge))
     }

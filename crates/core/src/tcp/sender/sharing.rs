@@ -1,5 +1,5 @@
-//! What connections to the same peer may tell each other (RFC 9040, TCP control block interdependence):
-//! window, threshold and round-trip time. Who has several decides what is shared.
+//! What connections to the same peer may tell each other (RFC 9040, TCP control block
+//! interdependence): window, threshold and round-trip time. Who has several decides what is shared.
 
 use super::Sender;
 use crate::time::Duration;
@@ -19,8 +19,8 @@ pub struct PathState {
 }
 
 impl PathState {
-    /// What one of `sharers` has if they share what `members` have together (RFC 9040, 7): sums of windows and
-    /// thresholds in equal parts, means of times. None if there are none.
+    /// What one of `sharers` has if they share what `members` have together (RFC 9040, 7): sums of
+    /// windows and thresholds in equal parts, means of times. None if there are none.
     pub fn share(members: &[PathState], sharers: u32) -> Option<PathState> {
         let count = u32::try_from(members.len()).ok().filter(|count| *count > 0)?;
         let part = |sum: Bytes| sum / u64::from(sharers.max(1));
@@ -56,8 +56,8 @@ impl Sender {
         self.timers.inherit(state.srtt, state.rttvar);
     }
 
-    /// Begins with a window of so many bytes, one segment at least, instead of the initial window. Nothing
-    /// has been sent yet.
+    /// Begins with a window of so many bytes, one segment at least, instead of the initial window.
+    /// Nothing has been sent yet.
     pub fn begin_with(&mut self, window: Bytes) {
         self.cwnd.set(window.max(self.smss()), self.ssthresh());
     }
@@ -72,13 +72,14 @@ impl Sender {
         self.cwnd.slow_start_mut().take_spread()
     }
 
-    /// The initial window is what has left of it, and at least what leaves at once: others begin, too.
+    /// The initial window is what has left of it, and at least what leaves at once: others begin,
+    /// too.
     pub fn end_spread(&mut self) {
         self.cwnd.slow_start_mut().end_spread();
     }
 
-    /// Gives up a part of its window to another one: `kept` of `of` parts are left. In fast recovery the
-    /// window is not touched.
+    /// Gives up a part of its window to another one: `kept` of `of` parts are left. In fast
+    /// recovery the window is not touched.
     pub fn give_up_share(&mut self, kept: u64, of: u64) {
         if self.flight.in_recovery() || of == 0 {
             return;

@@ -1,8 +1,8 @@
 //! A snapshot of a sender.
 //!
-//! Everything is kept, whatever the sender is doing, so that one that is restored goes on as if it had
-//! never been a snapshot. Only of its parameters is left out what it has in common with others: all
-//! but a few, as a rule.
+//! Everything is kept, whatever the sender is doing, so that one that is restored goes on as if it
+//! had never been a snapshot. Only of its parameters is left out what it has in common with others:
+//! all but a few, as a rule.
 
 use super::account::Account;
 use super::path::SegmentSizes;
@@ -13,8 +13,8 @@ use crate::tcp::recovery::{Recovery, RecoveryAlgorithm};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// The parameters that differ among connections as a rule: sizes and the initial window follow from the handshake and the
-/// path, recovery and congestion control from who answers.
+/// The parameters that differ among connections as a rule: sizes and the initial window follow from
+/// the handshake and the path, recovery and congestion control from who answers.
 #[derive(Serialize, Deserialize)]
 struct Own {
     smss: Bytes,

@@ -1,13 +1,14 @@
 //! Retransmissions once more, where nothing else is to be sent.
 //!
-//! A retransmission that is lost costs another round trip, in which all behind it waits at the receiver. Where losses are
-//! the link's own, and the link would stand idle, a second copy of each spares that and takes nothing from anybody: the
-//! losses would have to meet both. What waits for its pacer, for its turn on a shared link or for the congestion window
-//! comes first.
+//! A retransmission that is lost costs another round trip, in which all behind it waits at the
+//! receiver. Where losses are the link's own, and the link would stand idle, a second copy of each
+//! spares that and takes nothing from anybody: the losses would have to meet both. What waits for
+//! its pacer, for its turn on a shared link or for the congestion window comes first.
 //!
-//! Recovery does not know of the copies: one that arrives is taken for the retransmission itself, and if that is held
-//! lost all the same, it is retransmitted as it would be. What the receiver reports to have come twice because of them
-//! is no sign of reordering, nor of a needless reduction.
+//! Recovery does not know of the copies: one that arrives is taken for the retransmission itself,
+//! and if that is held lost all the same, it is retransmitted as it would be. What the receiver
+//! reports to have come twice because of them is no sign of reordering, nor of a needless
+//! reduction.
 
 use crate::tcp::ledger::Ledger;
 use crate::tcp::ranges::RangeSet;
@@ -16,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Reports of so many parts that came twice are awaited at most, of a receiver that makes none; of others, the oldest are
-/// forgotten.
+/// Reports of so many parts that came twice are awaited at most, of a receiver that makes none; of
+/// others, the oldest are forgotten.
 const MAX_AWAITED: usize = 256;
 
 /// See the module's head. Nothing is kept before something is retransmitted.
@@ -40,7 +41,8 @@ impl SpareCopies {
         self.0.get_or_insert_default().retransmitted.push_back(range);
     }
 
-    /// What is to be copied next: the oldest retransmission that is still under way by what `ledger` knows.
+    /// What is to be copied next: the oldest retransmission that is still under way by what
+    /// `ledger` knows.
     pub(super) fn next(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
         let kept = self.0.as_mut()?;
         while let Some(range) = kept.retransmitted.front() {
@@ -69,8 +71,8 @@ impl SpareCopies {
         }
     }
 
-    /// Whether the receiver may say of `twice` that it has come twice because we have sent it so. Reports come in order, so
-    /// none of what lies below is awaited any more.
+    /// Whether the receiver may say of `twice` that it has come twice because we have sent it so.
+    /// Reports come in order, so none of what lies below is awaited any more.
     pub(super) fn explain(&mut self, twice: &Range<Offset>) -> bool {
         let Some(kept) = self.0.as_mut().filter(|kept| kept.copied.contains(twice)) else {
             return false;

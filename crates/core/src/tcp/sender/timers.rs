@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 /// The path's round-trip times, and the timers that follow from them.
 ///
 /// Invariant: the retransmission timer runs exactly while something is outstanding. The persist
-/// timer is begun while nothing is, and stopped by whatever is acknowledged or sent, but for its own
-/// probes. Each expiry of either counts as unanswered until the peer is heard.
+/// timer is begun while nothing is, and stopped by whatever is acknowledged or sent, but for its
+/// own probes. Each expiry of either counts as unanswered until the peer is heard.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Timers {
     rtt: RttEstimator,
     /// When the retransmission timer expires.
     retransmission: Option<Instant>,
     persist: Option<Persist>,
-    /// SND.NXT when a round trip was last measured: where one segment is timed, it is the one behind.
+    /// SND.NXT when a round trip was last measured: where one segment is timed, it is the one
+    /// behind.
     timed: Offset,
     /// SND.UNA when the retransmission timer last expired.
     timed_out_at: Option<Offset>,
@@ -119,8 +120,8 @@ impl Timers {
         self.unanswered = 0;
     }
 
-    /// An acknowledgment at `now` measures a round trip of `rtt`; the newest segment that it reports
-    /// and that was sent once ends at `newest`; what was sent ends at `nxt`.
+    /// An acknowledgment at `now` measures a round trip of `rtt`; the newest segment that it
+    /// reports and that was sent once ends at `newest`; what was sent ends at `nxt`.
     pub(super) fn measured(&mut self, now: Instant, rtt: Duration, newest: Offset, nxt: Offset) {
         if self.rtt.samples() == RttSampling::RoundTrip && newest <= self.timed {
             return self.rtt.end_back_off();
@@ -137,8 +138,9 @@ impl Timers {
         self.rtt.inherit(srtt, rttvar);
     }
 
-    /// New data was acknowledged, and measured a round trip or not. What is then still `outstanding`
-    /// gets a timeout of its own unless the timer is to be kept (RFC 6298, rules 5.2 and 5.3).
+    /// New data was acknowledged, and measured a round trip or not. What is then still
+    /// `outstanding` gets a timeout of its own unless the timer is to be kept (RFC 6298, rules 5.2
+    /// and 5.3).
     pub(super) fn acknowledged(&mut self, now: Instant, measured: bool, next: Running) {
         self.persist = None;
         if !measured {
@@ -174,8 +176,8 @@ impl Timers {
         until
     }
 
-    /// The peer is heard, though it has acknowledged nothing new: the next timeout is a plain one, and
-    /// never later than it would have been.
+    /// The peer is heard, though it has acknowledged nothing new: the next timeout is a plain one,
+    /// and never later than it would have been.
     pub(super) fn end_back_off(&mut self, now: Instant) {
         self.rtt.end_back_off();
         let plain = self.rtt.deadline(now);
@@ -289,7 +291,8 @@ mod tests {
         assert_eq!(timers.rtt().srtt(), Some(ms(450)), "once");
     }
 
-    /// Ten segments of each round trip are acknowledged one by one; the queue grows by 20 ms in a round trip.
+    /// Ten segments of each round trip are acknowledged one by one; the queue grows by 20 ms in a
+    /// round trip.
     #[test]
     fn one_segment_in_a_round_trip_is_timed() {
         let rto = |samples| {

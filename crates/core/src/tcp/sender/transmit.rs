@@ -28,8 +28,8 @@ pub struct Transmission {
 }
 
 impl Transmission {
-    /// Whether its cause is a retransmission's if it is one, and one of new data if not. A probe may be
-    /// either.
+    /// Whether its cause is a retransmission's if it is one, and one of new data if not. A probe
+    /// may be either.
     fn cause_fits(&self) -> bool {
         let probes = matches!(self.cause, Cause::TailLossProbe | Cause::ProbeTimeout);
         probes || self.cause.is_retransmission() == self.retransmission
@@ -119,14 +119,15 @@ impl Sender {
         })
     }
 
-    /// `range` of what is outstanding went out once more. Recovery and congestion control do not hear of it,
-    /// but no round trip is measured by it.
+    /// `range` of what is outstanding went out once more. Recovery and congestion control do not
+    /// hear of it, but no round trip is measured by it.
     pub fn repeated(&mut self, range: Range<Offset>) {
         self.flight.repeated(range);
     }
 
-    /// New data, one segment of it, whatever the windows and the pacer say: the peer may have opened
-    /// its window without our hearing of it. What it does not take is retransmitted when it has.
+    /// New data, one segment of it, whatever the windows and the pacer say: the peer may have
+    /// opened its window without our hearing of it. What it does not take is retransmitted when it
+    /// has.
     pub fn transmit_regardless(&mut self, now: Instant) -> Option<Transmission> {
         let nxt = self.snd_nxt();
         let end = self.stream.written().min(nxt + self.sizes.smss);
@@ -134,18 +135,19 @@ impl Sender {
             return None;
         }
         self.window.exceed(&(nxt..end));
-        // The caller spaces these. By the window of after a timeout the pacer would hold back for minutes
-        // what follows when the peer is heard again.
+        // The caller spaces these. By the window of after a timeout the pacer would hold back for
+        // minutes what follows when the peer is heard again.
         let sent = self.send_new(now, nxt..end, Cause::Blind);
         self.timers.sent(now);
         self.check();
         Some(sent)
     }
 
-    /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more has been sent than
-    /// that allows, by a `unit` of the window's field or more. The peer would drop it, its acknowledgment included, if it
-    /// stood behind that (RFC 9293, 3.10.7.4), and two hosts whose windows have both shrunk would never hear each other
-    /// again. RFC 9293 has SND.NXT in any case; Linux does this (`tcp_acceptable_seq`).
+    /// Where a segment without data stands: at SND.NXT, or at the end of the peer's window if more
+    /// has been sent than that allows, by a `unit` of the window's field or more. The peer would
+    /// drop it, its acknowledgment included, if it stood behind that (RFC 9293, 3.10.7.4), and two
+    /// hosts whose windows have both shrunk would never hear each other again. RFC 9293 has SND.NXT
+    /// in any case; Linux does this (`tcp_acceptable_seq`).
     pub fn seq_without_data(&self, unit: Bytes) -> Offset {
         let (nxt, edge) = (self.snd_nxt(), self.window_edge());
         let nxt = nxt.min(self.window.retransmission_limit());
@@ -184,7 +186,8 @@ impl Sender {
             (Next::New | Next::Nothing, Err(limiter)) => return Err(limiter),
             (Next::Nothing, Ok(_)) => return Err(Limiter::Recovery),
         };
-        // The window counts data; a SYN takes an offset before it, and leaves with its first segment.
+        // The window counts data; a SYN takes an offset before it, and leaves with its first
+        // segment.
         let first =
             if range.end > Offset::SYN { range.start.max(Offset::FIRST) } else { range.start };
         let len = range.end - first;

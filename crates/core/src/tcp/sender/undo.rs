@@ -1,19 +1,19 @@
 //! Undoing a reduction for which nothing had been lost.
 //!
-//! From each reduction on an [`UndoState`] gathers what was retransmitted since, and what the peer says
-//! about it. There are two ways to learn that all of it was needless:
+//! From each reduction on an [`UndoState`] gathers what was retransmitted since, and what the peer
+//! says about it. There are two ways to learn that all of it was needless:
 //!
 //! - **Eifel** (RFC 3522): the acknowledgment that goes beyond the first retransmission echoes a
 //!   timestamp from before it, so that the original has arrived. After a timeout that one
 //!   acknowledgment decides. After a fast retransmit every acknowledgment up to the last
 //!   retransmission must say so: one segment that came late proves nothing of the next hole.
-//! - **DSACK** (RFC 3708): all that was retransmitted is reported to have come twice. A segment that
-//!   was retransmitted more than once cannot be told apart, and closes this way.
+//! - **DSACK** (RFC 3708): all that was retransmitted is reported to have come twice. A segment
+//!   that was retransmitted more than once cannot be told apart, and closes this way.
 //!
 //! The answer is RFC 4015's: the threshold goes back to what it was, the window to what is in
 //! flight and the acknowledged bytes up to an initial window, so that no burst leaves, and never
-//! beyond what it was; what was marked lost and not retransmitted is in flight after all; and after a
-//! timeout the first round trip of new data raises the retransmission timer's estimate.
+//! beyond what it was; what was marked lost and not retransmitted is in flight after all; and after
+//! a timeout the first round trip of new data raises the retransmission timer's estimate.
 //!
 //! A peer that lies about either can make us ignore losses that it has had, as one that
 //! acknowledges what it has not received. It cannot raise the window beyond what it was.
@@ -175,8 +175,8 @@ mod tests {
         Instant::from_millis(millis)
     }
 
-    /// Ten segments of a hundred bytes that left at 100 ms, reduced at once, of which the first left
-    /// again at 300 ms.
+    /// Ten segments of a hundred bytes that left at 100 ms, reduced at once, of which the first
+    /// left again at 300 ms.
     fn retransmitted(timeout: bool) -> (Undo, Ledger) {
         let mut ledger = Ledger::new(Offset::FIRST);
         for number in 0..10 {

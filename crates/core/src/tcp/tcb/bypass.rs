@@ -3,8 +3,8 @@
 //! A gateway's leg speaks in another host's name. When the route of one direction changes, that
 //! host's own segments reach the peer directly, and the peer's segments show it (bharadwaj-2001,
 //! section 5: "examining the flow in the other direction"). What is then still held goes out by
-//! [`Tcb::transmit_blindly`], which waits for no acknowledgments, and what still comes through us is
-//! taken for its acknowledgments only ([`Tcb::take_acknowledgment`]).
+//! [`Tcb::transmit_blindly`], which waits for no acknowledgments, and what still comes through us
+//! is taken for its acknowledgments only ([`Tcb::take_acknowledgment`]).
 
 use super::{Ack, Outgoing, Tcb};
 use crate::tcp::cause::Cause;
@@ -43,7 +43,8 @@ impl Tcb {
         tcp.has(Flags::ACK) && ts.echo.wrapping_sub(state.clock.value(now)) as i32 > 0
     }
 
-    /// What a keep-alive or the probe of a closed window shows, which stands one below what is expected.
+    /// What a keep-alive or the probe of a closed window shows, which stands one below what is
+    /// expected.
     pub(super) fn shown_by_probe(
         &self,
         now: Instant,
@@ -55,9 +56,9 @@ impl Tcb {
         (probes && self.echoes_ahead(now, tcp)).then_some(Bypass::EchoAhead)
     }
 
-    /// What a segment without timestamps shows where they were agreed on. It lies within the window, or as
-    /// far below it at most: there stands what is repeated because its acknowledgment was lost, and what
-    /// asks whether we are still there.
+    /// What a segment without timestamps shows where they were agreed on. It lies within the
+    /// window, or as far below it at most: there stands what is repeated because its acknowledgment
+    /// was lost, and what asks whether we are still there.
     pub(super) fn shown_without_timestamps(
         &self,
         start: Option<Offset>,
@@ -74,10 +75,11 @@ impl Tcb {
         start.is_some_and(|start| start < next && start + window >= next)
     }
 
-    /// What a bare segment below the window acknowledges to a leg that [stands in](Tcb::stand_in) for a host, while we have
-    /// sent beyond the peer's window, without its leave or because it has shrunk: bytes newly acknowledged. The peer may
-    /// have done so, too. Then what it says stands where our window ended as far as it knew, as what we say does
-    /// ([`Tcb::seq_without_data`]), and neither would ever hear the other one.
+    /// What a bare segment below the window acknowledges to a leg that [stands in](Tcb::stand_in)
+    /// for a host, while we have sent beyond the peer's window, without its leave or because it has
+    /// shrunk: bytes newly acknowledged. The peer may have done so, too. Then what it says stands
+    /// where our window ended as far as it knew, as what we say does ([`Tcb::seq_without_data`]),
+    /// and neither would ever hear the other one.
     pub(super) fn acknowledged_below(
         &mut self,
         now: Instant,
@@ -94,9 +96,9 @@ impl Tcb {
         Bytes::ZERO
     }
 
-    /// Whether a segment begins behind all that we have ever advertised, and behind `edge`, where the host for which we
-    /// stand may have opened its window to: somebody else has acknowledged to its sender all that we have, and opened
-    /// the window further.
+    /// Whether a segment begins behind all that we have ever advertised, and behind `edge`, where
+    /// the host for which we stand may have opened its window to: somebody else has acknowledged to
+    /// its sender all that we have, and opened the window further.
     pub fn is_beyond_rcv_adv(&self, tcp: &TcpHeader, edge: Offset) -> bool {
         let start = tcp.seq.offset_near(self.handshake.rcv_isn, self.receiver.rcv_nxt());
         start.is_some_and(|start| start > self.receiver.rcv_adv().max(edge))
@@ -116,9 +118,10 @@ impl Tcb {
     }
 
     /// Takes of a segment with `len` bytes of payload only what it acknowledges: bytes newly
-    /// acknowledged. An acknowledgment of more than we sent, but nothing beyond offset `end`, up to which somebody else
-    /// may have sent in our name, stands for all that we sent. That may be more than a window: the peer may have
-    /// read since, and gone on with somebody else (fault seed 94574627).
+    /// acknowledged. An acknowledgment of more than we sent, but nothing beyond offset `end`, up to
+    /// which somebody else may have sent in our name, stands for all that we sent. That may be more
+    /// than a window: the peer may have read since, and gone on with somebody else (fault seed
+    /// 94574627).
     pub fn take_acknowledgment(
         &mut self,
         now: Instant,
@@ -134,8 +137,9 @@ impl Tcb {
             return Bytes::ZERO;
         };
         let (una, nxt) = (self.sender.snd_una(), self.sender.snd_nxt());
-        // One without the timestamps that were agreed on may be forged, or its host's, where a gateway that has gone had
-        // added them (fault seed 113300969): it is believed as much as RFC 5961 has it.
+        // One without the timestamps that were agreed on may be forged, or its host's, where a
+        // gateway that has gone had added them (fault seed 113300969): it is believed as much as
+        // RFC 5961 has it.
         let end = match self.has_good_timestamp(now, tcp) {
             true => end,
             false => end.min(nxt + self.sender.max_window()),
@@ -156,23 +160,25 @@ impl Tcb {
             && !occupies
             && self.hastened.replace(ack) != Some(ack)
         {
-            // What the host itself sends has reached it, so the path works again. Others on it
-            // must see soon that what is missing is not lost. Data may be what another gateway repeats that is left as we
-            // are, on its timer: each would end the other one's back-off, for ever (fault seed 90501727). And once for what is
-            // missing: a gateway that does not take it answers each segment (fault seed 144293586).
+            // What the host itself sends has reached it, so the path works again. Others on it must
+            // see soon that what is missing is not lost. Data may be what another gateway repeats
+            // that is left as we are, on its timer: each would end the other one's back-off, for
+            // ever (fault seed 90501727). And once for what is missing: a gateway that does not
+            // take it answers each segment (fault seed 144293586).
             self.sender.end_back_off(now);
         }
         acked
     }
 
-    /// Whether a segment has a timestamp that is not old, if these were agreed on (RFC 7323, 3.2 and 5.3).
+    /// Whether a segment has a timestamp that is not old, if these were agreed on (RFC 7323, 3.2
+    /// and 5.3).
     fn has_good_timestamp(&self, now: Instant, tcp: &TcpHeader) -> bool {
         let Some(state) = self.handshake.timestamps else { return true };
         tcp.options.timestamps.is_some_and(|ts| !state.is_old(ts.value, now))
     }
 
-    /// The host for which we stand says `ack` to the peer, by its own segments: no more than `reach`
-    /// beyond what was acknowledged before.
+    /// The host for which we stand says `ack` to the peer, by its own segments: no more than
+    /// `reach` beyond what was acknowledged before.
     pub fn follow_acknowledgment(&mut self, ack: SeqNum, reach: Bytes) {
         let next = self.receiver.ack_offset();
         let offset = ack.offset_near(self.handshake.rcv_isn, next);
@@ -210,10 +216,10 @@ impl Tcb {
             .collect()
     }
 
-    /// One segment of what is owed from offset `at` on, whatever the windows say: bytes that were sent
-    /// before go out once more, which recovery and congestion control do not hear of, others as usual. The peer may have
-    /// opened its window without our hearing of it; what it has no room for it drops. None if there
-    /// are no more.
+    /// One segment of what is owed from offset `at` on, whatever the windows say: bytes that were
+    /// sent before go out once more, which recovery and congestion control do not hear of, others
+    /// as usual. The peer may have opened its window without our hearing of it; what it has no room
+    /// for it drops. None if there are no more.
     pub fn transmit_blindly(&mut self, now: Instant, at: Offset) -> Option<Outgoing> {
         let nxt = self.sender.snd_nxt();
         if at >= nxt {

@@ -52,8 +52,8 @@ impl Tcb {
     ///
     /// Only an outstanding segment counts, and the MTU never rises by such a message nor falls
     /// below a floor (RFC 5927, 7; RFC 8201, 4). A size that contradicts what has arrived counts
-    /// only when the segment times out. Below the floor IPv4's routers are to [fragment](Tcb::is_fragmented) what we send, as
-    /// Linux has it (`ip_rt_update_pmtu`).
+    /// only when the segment times out. Below the floor IPv4's routers are to
+    /// [fragment](Tcb::is_fragmented) what we send, as Linux has it (`ip_rt_update_pmtu`).
     pub fn on_icmp_error(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! A snapshot of a connection, for as long as nothing happens to it: everything that it knows, so that
-//! what it does afterwards does not depend on whether, or when, a snapshot was restored.
+//! A snapshot of a connection, for as long as nothing happens to it: everything that it knows, so
+//! that what it does afterwards does not depend on whether, or when, a snapshot was restored.
 
 use super::Tcb;
 use crate::snapshot::{Reader, Writer};
@@ -7,8 +7,8 @@ use crate::tcp::sender::{Sender, SenderConfig};
 
 impl Tcb {
     /// Writes all of it. `common` are parameters that senders have in common, as whoever reads it
-    /// back has to know them. False, and nothing is written, if our SYN is still to be acknowledged:
-    /// it has options that are not worth a form of their own.
+    /// back has to know them. False, and nothing is written, if our SYN is still to be
+    /// acknowledged: it has options that are not worth a form of their own.
     pub fn snapshot(&self, common: &SenderConfig, into: &mut Writer) -> bool {
         let Tcb {
             sender,

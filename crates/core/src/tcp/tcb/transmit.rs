@@ -75,7 +75,8 @@ impl Tcb {
         Outgoing { tcp, data: sent.range, ecn: mark, cause: sent.cause }
     }
 
-    /// Where a segment without data stands ([`Sender::seq_without_data`](crate::tcp::sender::Sender::seq_without_data)).
+    /// Where a segment without data stands
+    /// ([`Sender::seq_without_data`](crate::tcp::sender::Sender::seq_without_data)).
     pub fn seq_without_data(&self) -> Offset {
         self.sender.seq_without_data(Bytes::new(1 << self.handshake.snd_shift))
     }

@@ -30,7 +30,8 @@ fn observation() -> Observation {
     }
 }
 
-/// By which rule the window becomes `cwnd`, if all else is as in `before` and `change` has been made.
+/// By which rule the window becomes `cwnd`, if all else is as in `before` and `change` has been
+/// made.
 fn rule(
     before: Observation,
     cwnd: u64,

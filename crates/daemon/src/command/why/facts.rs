@@ -1,5 +1,5 @@
-//! What a running gateway knows of a connection, as JSON: its flows, what it did not split lately, and what its policy and its
-//! limits would make of it now.
+//! What a running gateway knows of a connection, as JSON: its flows, what it did not split lately,
+//! and what its policy and its limits would make of it now.
 
 use crate::command::condition::Condition;
 use crate::command::inquiry::Inquiry;

@@ -74,7 +74,8 @@ impl<B: Buffer> Candidate<B> {
         })
     }
 
-    /// Of a connection in mid-life whose handshake was recorded, and which was heard last at `heard`.
+    /// Of a connection in mid-life whose handshake was recorded, and which was heard last at
+    /// `heard`.
     pub(super) fn recalled(heard: Instant, record: &SessionRecord, after: Bytes) -> Candidate<B> {
         let SessionRecord { ends, from, traffic_class, syns, next, .. } = *record;
         Candidate {
@@ -165,7 +166,8 @@ impl<B: Buffer> Candidate<B> {
         true
     }
 
-    /// Reads a segment without SYN, or a SYN-ACK, which is forwarded. Copies may take `free` bytes more.
+    /// Reads a segment without SYN, or a SYN-ACK, which is forwarded. Copies may take `free` bytes
+    /// more.
     pub(super) fn read(&mut self, now: Instant, segment: &Segment<'_>, free: usize) -> Reading {
         let Segment { from, ip, tcp, .. } = *segment;
         let leg = if (ip.src, tcp.src_port) == self.client { Leg::Client } else { Leg::Server };
@@ -239,8 +241,8 @@ impl<B: Buffer> Candidate<B> {
         Reading::Remains
     }
 
-    /// Notes what a segment from the host of `leg` shows, if its receiver may take it (RFC 9293, 3.10.7.4; RFC 5961, 5;
-    /// RFC 7323, 3.2 and 5.3).
+    /// Notes what a segment from the host of `leg` shows, if its receiver may take it (RFC 9293,
+    /// 3.10.7.4; RFC 5961, 5; RFC 7323, 3.2 and 5.3).
     fn note(&mut self, now: Instant, leg: Leg, segment: &Segment<'_>) -> Fits {
         let Segment { ip, tcp, payload, .. } = *segment;
         let (here, there) = (self.streams[leg], self.streams[leg.other()]);
@@ -251,7 +253,8 @@ impl<B: Buffer> Candidate<B> {
         let stamps = match (here.syn.stamped() && there.syn.stamped(), tcp.options.timestamps) {
             (true, Some(stamps)) => !here.is_old(stamps.value),
             (true, None) => false,
-            // They mean nothing there: a gateway that has added them and left has sent it (fault seed 123088106).
+            // They mean nothing there: a gateway that has added them and left has sent it (fault
+            // seed 123088106).
             (false, _) => true,
         };
         if !tcp.has(Flags::ACK) || !stamps || !there.may_acknowledge(ack) {
@@ -259,7 +262,8 @@ impl<B: Buffer> Candidate<B> {
         }
         let window = Bytes::new(u64::from(tcp.window) << here.syn.shift(there.syn));
         if !here.allows(&data) {
-            // Its receiver cuts it, and keeps its timestamp and its word all the same (fault seeds 114973572, 122223200).
+            // Its receiver cuts it, and keeps its timestamp and its word all the same (fault seeds
+            // 114973572, 122223200).
             if start <= here.promised && data.end > here.acked && ack <= there.next {
                 self.streams[leg].stamped(&data, tcp);
                 self.streams[leg.other()].acknowledged(ack, window);
@@ -292,7 +296,8 @@ impl<B: Buffer> Candidate<B> {
         self.stage = Stage::Open;
     }
 
-    /// Whether a segment, which does not fit, shows that a recalled connection is not where it was believed to be.
+    /// Whether a segment, which does not fit, shows that a recalled connection is not where it was
+    /// believed to be.
     fn is_contradicted(&self, leg: Leg, segment: &Segment<'_>) -> bool {
         let Segment { tcp, payload, .. } = *segment;
         let (here, there) = (&self.streams[leg], &self.streams[leg.other()]);
@@ -341,7 +346,8 @@ impl<B: Buffer> Candidate<B> {
         }
     }
 
-    /// Payload that was acknowledged, of both streams; of a recalled connection what has passed since.
+    /// Payload that was acknowledged, of both streams; of a recalled connection what has passed
+    /// since.
     fn delivered(&self) -> Bytes {
         let from = |leg| self.recalled.as_deref().map_or(Offset::FIRST, |it| it.next()[leg]);
         Leg::BOTH.iter().map(|&leg| self.streams[leg].acked.saturating_sub(from(leg))).sum()

@@ -1,4 +1,5 @@
-//! What has passed of a stream since some offset and is not acknowledged: a copy, which owes nobody anything.
+//! What has passed of a stream since some offset and is not acknowledged: a copy, which owes nobody
+//! anything.
 
 use super::direction::Direction;
 use bentpipe_core::tcp::buffer::{Buffer, Payload};

@@ -1,8 +1,9 @@
-//! One direction of a connection that is forwarded: what its segments, and the other host's acknowledgments of them,
-//! show of the two TCPs.
+//! One direction of a connection that is forwarded: what its segments, and the other host's
+//! acknowledgments of them, show of the two TCPs.
 //!
-//! What is forwarded here reaches its receiver later or not at all, and what it sends comes through here before its
-//! peer hears of it. So the receiver has acknowledged what is noted here, and its sender has not heard of more.
+//! What is forwarded here reaches its receiver later or not at all, and what it sends comes through
+//! here before its peer hears of it. So the receiver has acknowledged what is noted here, and its
+//! sender has not heard of more.
 
 use crate::handshake::PassedSyn;
 use crate::hop_limit::HopLimit;
@@ -59,8 +60,8 @@ impl Direction {
         Direction { syn, marks: (USUAL_HOP_LIMIT, traffic_class, 0), ..Direction::default() }
     }
 
-    /// Its host has sent up to `next` and speaks with this TSval; its receiver has acknowledged up to `acked`, allows
-    /// `window` behind that, has promised up to `promised`, and echoes `recent`.
+    /// Its host has sent up to `next` and speaks with this TSval; its receiver has acknowledged up
+    /// to `acked`, allows `window` behind that, has promised up to `promised`, and echoes `recent`.
     pub(super) fn resume(
         &mut self,
         next: Offset,
@@ -75,8 +76,8 @@ impl Direction {
         self.mark(ip);
     }
 
-    /// Whether a segment of these offsets lies so far from what was seen that the one or the other is wrong: it is
-    /// neither allowed nor a repetition of what was acknowledged lately.
+    /// Whether a segment of these offsets lies so far from what was seen that the one or the other
+    /// is wrong: it is neither allowed nor a repetition of what was acknowledged lately.
     pub(super) fn contradicts(&self, segment: &Range<Offset>) -> bool {
         segment.start > self.promised || segment.end + self.max_window < self.acked
     }
@@ -96,16 +97,18 @@ impl Direction {
         seq.offset_near(self.syn.isn(), self.next)
     }
 
-    /// Whether its receiver may take a segment of these offsets, and all of it (RFC 9293, 3.10.7.4; as Linux, it may have
-    /// sent no acknowledgment yet of what lies before). What lies beyond was allowed by somebody else, on another path, and
-    /// a gateway that took it would promise more than the receiver does (fault seed 97427243). But for the byte that probes
-    /// a window: that is taken once there is room, also where nobody here has heard of it (RFC 9293, 3.8.6.1).
+    /// Whether its receiver may take a segment of these offsets, and all of it (RFC 9293, 3.10.7.4;
+    /// as Linux, it may have sent no acknowledgment yet of what lies before). What lies beyond was
+    /// allowed by somebody else, on another path, and a gateway that took it would promise more
+    /// than the receiver does (fault seed 97427243). But for the byte that probes a window: that is
+    /// taken once there is room, also where nobody here has heard of it (RFC 9293, 3.8.6.1).
     pub(super) fn allows(&self, segment: &Range<Offset>) -> bool {
         let probes = segment.start == self.promised && segment.end == self.promised.next();
         (segment.end <= self.promised || probes) && segment.end >= self.acked
     }
 
-    /// Whether its receiver may acknowledge up to `ack` (RFC 5961, 5), if all may have come that it allows.
+    /// Whether its receiver may acknowledge up to `ack` (RFC 5961, 5), if all may have come that it
+    /// allows.
     pub(super) fn may_acknowledge(&self, ack: Offset) -> bool {
         ack >= Offset::FIRST
             && ack + self.max_window >= self.acked
@@ -124,7 +127,8 @@ impl Direction {
         self.mark(ip);
     }
 
-    /// The timestamp of a segment that its host has sent, of which its receiver takes some at least.
+    /// The timestamp of a segment that its host has sent, of which its receiver takes some at
+    /// least.
     pub(super) fn stamped(&mut self, segment: &Range<Offset>, tcp: &TcpHeader) {
         if let Some(stamps) = tcp.options.timestamps {
             if segment.start <= self.acked && !is_older(stamps.value, self.recent) {
@@ -148,8 +152,8 @@ impl Direction {
         self.max_window = self.max_window.max(window);
     }
 
-    /// Its receiver has sent this SYN or SYN-ACK, of which any copy may have allowed more than the others (fault seed
-    /// 92354095).
+    /// Its receiver has sent this SYN or SYN-ACK, of which any copy may have allowed more than the
+    /// others (fault seed 92354095).
     pub(super) fn allowed_by(&mut self, syn: PassedSyn) {
         let edge = Offset::FIRST + Bytes::from(syn.widest_window());
         self.promised = self.promised.max(edge);

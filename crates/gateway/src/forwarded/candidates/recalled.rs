@@ -1,16 +1,20 @@
-//! Where the hosts of a connection are that was recorded: its handshake has not passed here, or long ago.
+//! Where the hosts of a connection are that was recorded: its handshake has not passed here, or
+//! long ago.
 //!
-//! A record is believed for what hosts have agreed on, and not for where they are: they have gone on since. That is told
-//! by a segment of each of them, if both say the same of both streams: each has sent what the other one acknowledges, and
-//! is within the window that the other one offers. Both must lie not far beyond where the record has them.
+//! A record is believed for what hosts have agreed on, and not for where they are: they have gone
+//! on since. That is told by a segment of each of them, if both say the same of both streams: each
+//! has sent what the other one acknowledges, and is within the window that the other one offers.
+//! Both must lie not far beyond where the record has them.
 //!
-//! So who forges must guess both numbers to within a window, as for data (RFC 5961, 5), and echo the other host's clock.
-//! He cannot speak for both hosts unless he is on both sides of us. If he is, the hosts answer what they do not take
-//! with where they are, which contradicts him, and the connection is asked for anew. It has some time for that.
+//! So who forges must guess both numbers to within a window, as for data (RFC 5961, 5), and echo
+//! the other host's clock. He cannot speak for both hosts unless he is on both sides of us. If he
+//! is, the hosts answer what they do not take with where they are, which contradicts him, and the
+//! connection is asked for anew. It has some time for that.
 //!
-//! And a gateway that has crashed may have acknowledged what is lost. Then one host has sent more than the other one
-//! ever acknowledges, so the connection is never [whole](super::Reading::Whole). That this is seen takes segments that are not
-//! older than the crash: hence, too, the time, and the bytes that both must have seen pass.
+//! And a gateway that has crashed may have acknowledged what is lost. Then one host has sent more
+//! than the other one ever acknowledges, so the connection is never [whole](super::Reading::Whole).
+//! That this is seen takes segments that are not older than the crash: hence, too, the time, and
+//! the bytes that both must have seen pass.
 
 use super::direction::is_older;
 use crate::handshake::PassedSyn;
@@ -24,7 +28,8 @@ use std::ops::Range;
 /// How long hosts may contradict what is believed of them, and segments on their way go on being.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// So far beyond the record a connection may have come, in bytes: as much as a fast link brings in a minute.
+/// So far beyond the record a connection may have come, in bytes: as much as a fast link brings in
+/// a minute.
 const AHEAD: Bytes = Bytes::new(1 << 28);
 
 /// So far below it: what is repeated may lie a window back.
@@ -45,10 +50,12 @@ pub(super) struct Heard {
 /// What is known beside the handshake.
 #[derive(Debug)]
 pub(super) struct Recalled {
-    /// One past the last offset that each host had sent, at first by the record, then when it was found.
+    /// One past the last offset that each host had sent, at first by the record, then when it was
+    /// found.
     next: PerLeg<Offset>,
     heard: PerLeg<Option<Heard>>,
-    /// The largest right edge that was offered in each host's name. Gateways that have left may have offered more than hosts do.
+    /// The largest right edge that was offered in each host's name. Gateways that have left may
+    /// have offered more than hosts do.
     promised: PerLeg<Offset>,
     /// Since when it is known where the hosts are.
     since: Instant,
@@ -65,7 +72,8 @@ impl Heard {
         (self.ack, self.window)
     }
 
-    /// The largest right edge that it has offered, of these too, if it can have meant it by windows of this `shift`.
+    /// The largest right edge that it has offered, of these too, if it can have meant it by windows
+    /// of this `shift`.
     pub(super) fn promised(&self, before: Offset, shift: u8) -> Offset {
         let largest = self.ack + Bytes::new(u64::from(u16::MAX) << shift);
         self.promised.max(before).min(largest)
@@ -87,7 +95,8 @@ impl Heard {
         &self.ip
     }
 
-    /// Whether its peer, whose newest segment is `peer`, has been sent by it all that that acknowledges, and takes it.
+    /// Whether its peer, whose newest segment is `peer`, has been sent by it all that that
+    /// acknowledges, and takes it.
     fn agrees_with(&self, peer: &Heard) -> bool {
         peer.ack <= self.data.end
             && self.data.start <= peer.ack + peer.window
@@ -137,8 +146,8 @@ impl Recalled {
         let window = Bytes::new(u64::from(tcp.window) << here.shift(there));
         self.promised[leg] = self.promised[leg].max(ack + window);
         if stamps.is_some() != agreed {
-            // A gateway that has added them, and left, has sent it: its receiver takes its word, and they mean nothing to it (RFC
-            // 7323, 3.2; fault seed 147175722).
+            // A gateway that has added them, and left, has sent it: its receiver takes its word,
+            // and they mean nothing to it (RFC 7323, 3.2; fault seed 147175722).
             return None;
         }
         let data = start..start + Bytes::of_len(payload.len());

@@ -9,7 +9,8 @@ pub(super) enum Stage {
     Answered,
     /// And the client's acknowledgment of that.
     Open,
-    /// It has passed another gateway, or this one long ago. Where the hosts are now is not known yet.
+    /// It has passed another gateway, or this one long ago. Where the hosts are now is not known
+    /// yet.
     Recalled,
 }
 

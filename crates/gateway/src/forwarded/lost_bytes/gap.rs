@@ -1,34 +1,41 @@
 //! When bytes of a direction that is forwarded are held by nobody any more.
 //!
-//! A sender keeps what is not acknowledged, and when its timer expires it sends the first of it (RFC
-//! 6298, 5.4). So one that sends S again and again and nothing below has had all below S acknowledged. A
-//! receiver that answers each time that it expects y < S does not have \[y, S). If they were acknowledged
-//! by a gateway that still lives and leaves the connection to the hosts, it goes on sending them, which
-//! passes here as well: then somebody sends less than S. If nobody does for [`PATIENCE`], they are lost.
+//! A sender keeps what is not acknowledged, and when its timer expires it sends the first of it
+//! (RFC 6298, 5.4). So one that sends S again and again and nothing below has had all below S
+//! acknowledged. A receiver that answers each time that it expects y < S does not have \[y, S). If
+//! they were acknowledged by a gateway that still lives and leaves the connection to the hosts, it
+//! goes on sending them, which passes here as well: then somebody sends less than S. If nobody does
+//! for [`PATIENCE`], they are lost.
 //!
 //! A sender whose window is closed has nothing to retransmit: [`super::probe`] is about its probes.
 //!
 //! What is no such sign:
-//! - keep-alives, and probes of the receiver's own closed window: they lie below what it expects, or at it;
-//! - a retransmission whose first part was lost before it came here, a tail loss probe, what SACK shows to be missing
-//!   above y: the sender sends y as well, before its second timeout at the latest;
+//! - keep-alives, and probes of the receiver's own closed window: they lie below what it expects,
+//!   or at it;
+//! - a retransmission whose first part was lost before it came here, a tail loss probe, what SACK
+//!   shows to be missing above y: the sender sends y as well, before its second timeout at the
+//!   latest;
 //! - packets that arrive twice or late: a repetition counts [`APART`] from the last one;
-//! - an outage, in which nobody could have been seen: a timer doubles. If S was away for much longer than ever before
-//!   or after, some of it was lost, as may have been what is missing: of that time only [`UNLIKE`] times the next longest counts.
-//!   And if S comes sooner than it did before, it must come [`REPEATS`] times from then on;
+//! - an outage, in which nobody could have been seen: a timer doubles. If S was away for much
+//!   longer than ever before or after, some of it was lost, as may have been what is missing: of
+//!   that time only [`UNLIKE`] times the next longest counts. And if S comes sooner than it did
+//!   before, it must come [`REPEATS`] times from then on;
 //! - a receiver that reads slowly: while its window is closed nobody can send it anything;
-//! - a path that drops long packets, and says so by ICMP errors that may be lost: where the sender's segment is shorter than
-//!   any path carries ([`SHORT`]), and what is missing is longer than that, nobody must send it for [`DOUBTS`] times as long;
+//! - a path that drops long packets, and says so by ICMP errors that may be lost: where the
+//!   sender's segment is shorter than any path carries ([`SHORT`]), and what is missing is longer
+//!   than that, nobody must send it for [`DOUBTS`] times as long;
 //! - acknowledgments on another path: without one after each repetition nothing counts;
-//! - an answer to somebody else, whose retransmissions do not pass here: it begins with what came twice (RFC 2883, 4), and
-//!   that lies below y, not at S. Who sends that holds all that follows it. Without SACK its time shows it: an answer that
-//!   comes later than [`TIMELY`] behind the last S is no answer to that, and all that was counted may have been like it.
+//! - an answer to somebody else, whose retransmissions do not pass here: it begins with what came
+//!   twice (RFC 2883, 4), and that lies below y, not at S. Who sends that holds all that follows
+//!   it. Without SACK its time shows it: an answer that comes later than [`TIMELY`] behind the last
+//!   S is no answer to that, and all that was counted may have been like it.
 //!
-//! Anybody can forge segments. So an answer counts only if its sequence number is just what the sender
-//! expects, or if it reports just S by SACK: who does not see the traffic has to guess 32 bits for the one
-//! as for the other, as with a RST (RFC 5961, 3), or to bring data into the connection (5). All else that
-//! could be forged only delays the end. And a RST stands where its receiver says that it expects the next byte, so
-//! that it does nothing to one who has said something else.
+//! Anybody can forge segments. So an answer counts only if its sequence number is just what the
+//! sender expects, or if it reports just S by SACK: who does not see the traffic has to guess 32
+//! bits for the one as for the other, as with a RST (RFC 5961, 3), or to bring data into the
+//! connection (5). All else that could be forged only delays the end. And a RST stands where its
+//! receiver says that it expects the next byte, so that it does nothing to one who has said
+//! something else.
 
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
@@ -44,26 +51,28 @@ pub(super) struct Passing<'a> {
 /// How often S must come again, and be answered by y.
 const REPEATS: u8 = 2;
 
-/// The missing bytes must stay unsent for this long. A gateway that leaves a connection repeats what it holds as soon as
-/// it hears that its host lives; one that is passed by sends it blindly before that, on a way that may not lead
-/// here. (Linux's timeouts double from 0.2 s, so for it anything from 10 to 19 s is the same.)
+/// The missing bytes must stay unsent for this long. A gateway that leaves a connection repeats
+/// what it holds as soon as it hears that its host lives; one that is passed by sends it blindly
+/// before that, on a way that may not lead here. (Linux's timeouts double from 0.2 s, so for it
+/// anything from 10 to 19 s is the same.)
 const PATIENCE: Duration = Duration::from_secs(17);
 
 /// Bytes that any path carries in a packet of 576 bytes, with all options.
 const SHORT: u64 = 456;
 
-/// So many times [`PATIENCE`] where what is missing may be too long for the path: another retransmission.
+/// So many times [`PATIENCE`] where what is missing may be too long for the path: another
+/// retransmission.
 const DOUBTS: u32 = 3;
 
 /// The least time between two segments for the second to be a repetition: Linux's minimum timeout.
 const APART: Duration = Duration::from_millis(200);
 
-/// How long after a segment its answer comes at most: more than a round trip by satellite with a full queue. Somebody else's
-/// retransmissions come every few seconds, so the less the better.
+/// How long after a segment its answer comes at most: more than a round trip by satellite with a
+/// full queue. Somebody else's retransmissions come every few seconds, so the less the better.
 const TIMELY: Duration = Duration::from_secs(2);
 
-/// A sender's longest wait is longer than the next one by less than this: its timeouts double (RFC 6298, 5.5), and a round
-/// trip more or less changes little.
+/// A sender's longest wait is longer than the next one by less than this: its timeouts double (RFC
+/// 6298, 5.5), and a round trip more or less changes little.
 const UNLIKE: u32 = 4;
 
 /// Further apart than anything that gateways hold, numbers are not of one connection.
@@ -78,7 +87,8 @@ const UNSUSPECTED: Duration = Duration::from_secs(2);
 /// One of which there are only empty segments, until there may be a second one.
 const PROBE_AWAITED: Duration = Duration::from_secs(30);
 
-/// One whose receiver misses something, for more than the longest timeout that hosts have (Linux: 120 s).
+/// One whose receiver misses something, for more than the longest timeout that hosts have (Linux:
+/// 120 s).
 const SUSPECTED: Duration = Duration::from_secs(150);
 
 /// A direction of a connection, as seen by who forwards it.
@@ -111,7 +121,8 @@ pub(super) struct Missing {
     waits: [Duration; 2],
     /// The last such time.
     last: Duration,
-    /// How often `una` was retransmitted since, each time after an answer; begun anew behind an outage.
+    /// How often `una` was retransmitted since, each time after an answer; begun anew behind an
+    /// outage.
     repeats: u8,
     /// There is an answer to the last one.
     answered: bool,

@@ -1,31 +1,35 @@
 //! The same for a sender whose window is closed, or who has sent nothing since the crash.
 //!
-//! If all that it has sent has been acknowledged, it retransmits nothing, and probes the window (RFC 9293, 3.8.6.1).
-//! Linux does so with empty segments at X, one below SND.UNA, whose intervals double. A receiver that expects
-//! y < X and whose window reaches up to X takes them for news of a window, and says nothing (RFC 9293, 3.10.7.4): so whoever
-//! forwards the second one, and each later one, asks it by a copy that lies below what it expects, and is answered by y.
+//! If all that it has sent has been acknowledged, it retransmits nothing, and probes the window
+//! (RFC 9293, 3.8.6.1). Linux does so with empty segments at X, one below SND.UNA, whose intervals
+//! double. A receiver that expects y < X and whose window reaches up to X takes them for news of a
+//! window, and says nothing (RFC 9293, 3.10.7.4): so whoever forwards the second one, and each
+//! later one, asks it by a copy that lies below what it expects, and is answered by y.
 //!
-//! An empty segment at X may be anything: hosts acknowledge by empty segments at SND.NXT, and then \[y, X) may be
-//! on its way or wait for a timer. So when all else is as [`super::gap`] has it for data, the sender is asked
-//! too, by a copy of the receiver's last answer that lies below what it expects. If it answers from X + 1, then that is
-//! its SND.NXT, and X was a probe (or a keep-alive, RFC 9293, 3.8.4): all below X + 1 has been acknowledged to it. Any other
-//! answer shows nothing.
+//! An empty segment at X may be anything: hosts acknowledge by empty segments at SND.NXT, and then
+//! \[y, X) may be on its way or wait for a timer. So when all else is as [`super::gap`] has it for
+//! data, the sender is asked too, by a copy of the receiver's last answer that lies below what it
+//! expects. If it answers from X + 1, then that is its SND.NXT, and X was a probe (or a keep-alive,
+//! RFC 9293, 3.8.4): all below X + 1 has been acknowledged to it. Any other answer shows nothing.
 //!
-//! - An idle connection's keep-alives are answered by y > X, and what a receiving host acknowledges is followed by
-//!   segments with y ≥ X: either is sound. (So is one where but the byte at X is missing.)
+//! - An idle connection's keep-alives are answered by y > X, and what a receiving host acknowledges
+//!   is followed by segments with y ≥ X: either is sound. (So is one where but the byte at X is
+//!   missing.)
 //! - Data takes the place of probes: as long as somebody sends any, its rule holds.
-//! - A forged probe has at most two short segments sent, one to each host, which drop them as any that are too old. To have
-//!   hosts reset takes the numbers of both, as for data.
+//! - A forged probe has at most two short segments sent, one to each host, which drop them as any
+//!   that are too old. To have hosts reset takes the numbers of both, as for data.
 
 use super::gap::{Evidence, Gap, Passing, REACH};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::SeqNum;
 
-/// The least time between two empty segments for the second to be a probe: retransmitted data makes hosts repeat an
-/// acknowledgment sooner, and the probes that count, those of 17 s, come more slowly.
+/// The least time between two empty segments for the second to be a probe: retransmitted data makes
+/// hosts repeat an acknowledgment sooner, and the probes that count, those of 17 s, come more
+/// slowly.
 const PROBES_APART: Duration = Duration::from_secs(1);
 
-/// So far below a probe no receiver expects anything: further than a gateway can have held, and nearer than numbers wrap.
+/// So far below a probe no receiver expects anything: further than a gateway can have held, and
+/// nearer than numbers wrap.
 const FAR_BELOW: u32 = 1 << 30;
 
 impl Gap {

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Added {
     /// None.
     Nothing,
-    /// Some, which the gateway at the other end of the leg takes off. The flow can go on unsplit once both
-    /// gateways have forgotten it.
+    /// Some, which the gateway at the other end of the leg takes off. The flow can go on unsplit
+    /// once both gateways have forgotten it.
     ToGateway,
     /// Some, and the other host uses them, so that the flow cannot go on unsplit.
     ToHost,

@@ -1,4 +1,5 @@
-//! Routers that clear DF and cut what is too long for them, and networks that lose some of the fragments.
+//! Routers that clear DF and cut what is too long for them, and networks that lose some of the
+//! fragments.
 
 use super::*;
 use etherparse::{IpFragOffset, Ipv4HeaderSlice};
@@ -56,8 +57,9 @@ pub(super) fn check(dress: Dress, routers: &[Router; 2]) {
     }
 }
 
-/// Each lost fragment costs one segment. What is left of it is never put together with a part of another: the hosts take no
-/// checksum that is wrong, and the gateway forwards nothing as if it were no TCP.
+/// Each lost fragment costs one segment. What is left of it is never put together with a part of
+/// another: the hosts take no checksum that is wrong, and the gateway forwards nothing as if it
+/// were no TCP.
 #[test]
 fn the_rest_of_a_segment_meets_no_other() {
     for timestamps in [true, false] {
@@ -67,8 +69,8 @@ fn the_rest_of_a_segment_meets_no_other() {
     }
 }
 
-/// Hosts hear of the router's MTU from the gateway, as from the router if that did what it should: their segments are whole
-/// from then on.
+/// Hosts hear of the router's MTU from the gateway, as from the router if that did what it should:
+/// their segments are whole from then on.
 #[test]
 fn a_host_whose_segments_come_in_fragments_is_told() {
     let summary = exchange(v4(), Dress::ClearedDf { icmp: true }, 0, true);

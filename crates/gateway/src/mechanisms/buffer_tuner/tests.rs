@@ -107,7 +107,8 @@ fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
     assert_eq!(tuner.capacity(), Bytes::new(4 << 20), "never more than it may");
 }
 
-/// While a hole is repaired for the second time, the far host has a round trip of bytes behind it, and another is in flight.
+/// While a hole is repaired for the second time, the far host has a round trip of bytes behind it,
+/// and another is in flight.
 #[test]
 fn what_the_far_host_has_behind_a_hole_holds_nobody_up() {
     let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);
@@ -175,7 +176,8 @@ fn a_stream_that_delivers_nothing_falls_to_the_least() {
     assert_eq!(small.capacity(), Bytes::new(20_000), "never more than it may");
 }
 
-/// 250 Mbit/s and half a second: more than a stream may hold on any unknown link, and then a queue that fills.
+/// 250 Mbit/s and half a second: more than a stream may hold on any unknown link, and then a queue
+/// that fills.
 #[test]
 fn an_unknown_link_is_what_is_measured_of_it() {
     let unknown = StreamLimit { min: Bytes::new(4 << 20), max: Bytes::new(1 << 30) };

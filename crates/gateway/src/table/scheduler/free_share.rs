@@ -1,10 +1,10 @@
 //! What of a link is free for a flow that has its first data: an initial window by the load
 //! (bharadwaj-2001, 4.3, asks for it: the network knows a good one, a host does not).
 //!
-//! Of the bandwidth-delay product the flows that are sending take their windows. What is left is shared
-//! equally by those that have had no data yet: so forty that stand and begin at once have a fortieth each,
-//! and one that comes alone has all. A flow is counted until it hibernates. No flow is ever looked
-//! for: each keeps here what it takes.
+//! Of the bandwidth-delay product the flows that are sending take their windows. What is left is
+//! shared equally by those that have had no data yet: so forty that stand and begin at once have a
+//! fortieth each, and one that comes alone has all. A flow is counted until it hibernates. No flow
+//! is ever looked for: each keeps here what it takes.
 
 use super::DrrEntry;
 

@@ -1,19 +1,20 @@
-//! At what rate a link is used whose losses are its own: no faster than its configured rate, and slower
-//! while it shows that it carries less.
+//! At what rate a link is used whose losses are its own: no faster than its configured rate, and
+//! slower while it shows that it carries less.
 //!
 //! Each round trip of all flows together is looked at. More loss than the link's usual, or a queue
 //! above it, may be ours: then the rate is lowered by 15 % below what was delivered, for two round
-//! trips, which is less than anything that the link can carry if it is ours alone. If that makes the loss or
-//! the queue less, it was ours: the rate is what was delivered, and is raised again bit by bit, as
-//! far as it is configured, and without end where a peer gateway has told the rate. If not, it is the link's, or
-//! somebody else's, and usual from now on.
+//! trips, which is less than anything that the link can carry if it is ours alone. If that makes
+//! the loss or the queue less, it was ours: the rate is what was delivered, and is raised again bit
+//! by bit, as far as it is configured, and without end where a peer gateway has told the rate. If
+//! not, it is the link's, or somebody else's, and usual from now on.
 //!
-//! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that are
-//! found when it is over.
+//! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that
+//! are found when it is over.
 //!
-//! Of a link whose rate was not told nothing is lowered while flows find their own windows. Where many short ones
-//! ask for more than it carries, none of them lives long enough for that: then the same test finds the rate.
-//! Several links may lie behind a hub, so it must be most of the traffic that loses.
+//! Of a link whose rate was not told nothing is lowered while flows find their own windows. Where
+//! many short ones ask for more than it carries, none of them lives long enough for that: then the
+//! same test finds the rate. Several links may lie behind a hub, so it must be most of the traffic
+//! that loses.
 
 mod base;
 mod round;
@@ -40,21 +41,22 @@ const TEST_ROUNDS: u32 = 2;
 /// Rounds of which the best one tells what the link delivers.
 const BEST_OF: usize = 4;
 
-/// By how much the rate is raised at least and at most: twice as much each time that it was carried.
+/// By how much the rate is raised at least and at most: twice as much each time that it was
+/// carried.
 const RAISE: RangeInclusive<f64> = 0.05..=0.2;
 
 /// The rounds until it is known what came of a raise.
 const RAISE_ROUNDS: u32 = 2;
 
-/// Rounds before a raise, at least and at most: twice as many each time that one is answered by loss or
-/// by a queue.
+/// Rounds before a raise, at least and at most: twice as many each time that one is answered by
+/// loss or by a queue.
 const HOLD: RangeInclusive<u32> = 1..=64;
 
 /// Rounds in a row in which there must be a sign: losses come in bursts.
 const SIGNS: u32 = 2;
 
-/// The same where the link's rate was not told: flows that find their own windows lose for some rounds when they
-/// begin. If all together do so for longer, they do not find them.
+/// The same where the link's rate was not told: flows that find their own windows lose for some
+/// rounds when they begin. If all together do so for longer, they do not find them.
 const SIGNS_UNTOLD: u32 = 4;
 
 /// A rate that was found and has not been used up for so long is forgotten.
@@ -111,7 +113,8 @@ pub(super) struct RateControl {
     /// When it was last used up.
     used_at: Instant,
     state: State,
-    /// What a round trip takes, and what is held to stand in the link's queue beyond it, in seconds.
+    /// What a round trip takes, and what is held to stand in the link's queue beyond it, in
+    /// seconds.
     base: BaseRtt,
     queue: f64,
     /// The share of packets that the link loses by itself.
@@ -132,7 +135,8 @@ pub(super) struct RateControl {
 }
 
 impl RateControl {
-    /// A link that is to carry `rate`, or of which nothing is known; or which is said to carry that, if it is a `hint`.
+    /// A link that is to carry `rate`, or of which nothing is known; or which is said to carry
+    /// that, if it is a `hint`.
     pub(super) fn new(rate: Option<Rate>, hint: bool) -> RateControl {
         let configured = rate.map_or(f64::INFINITY, |rate| rate.bits_per_sec() as f64);
         RateControl {
@@ -171,14 +175,15 @@ impl RateControl {
         self.configured.is_finite()
     }
 
-    /// The bandwidth-delay product in bytes of a link that was told, as far as it is known: tests do not lower it.
+    /// The bandwidth-delay product in bytes of a link that was told, as far as it is known: tests
+    /// do not lower it.
     pub(super) fn product(&self) -> Option<u64> {
         let base = self.base.get().filter(|_| self.is_told());
         base.map(|base| (self.ceiling * base.as_secs_f64() / 8.0) as u64)
     }
 
-    /// Whether the link carried less than half of what was sent for long: it is not what it is held for
-    /// (RFC 8084's circuit breaker). Losses are to be believed then.
+    /// Whether the link carried less than half of what was sent for long: it is not what it is held
+    /// for (RFC 8084's circuit breaker). Losses are to be believed then.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
@@ -221,8 +226,8 @@ impl RateControl {
         }
     }
 
-    /// What was found of a link that was not told counts while it is used, and while it helps: where only some flows
-    /// go on losing, they have a link of their own.
+    /// What was found of a link that was not told counts while it is used, and while it helps:
+    /// where only some flows go on losing, they have a link of their own.
     fn reconsider(&mut self, now: Instant, used: bool, round: &Round) {
         let strays = round.loses_more_than(self.loss, MARGIN) && !self.is_general(round);
         self.strays = if strays { self.strays + 1 } else { 0 };
@@ -340,7 +345,8 @@ impl RateControl {
         self.is_general(round) && round.loses_more_than(self.loss, margin)
     }
 
-    /// Whether what was lost is of one link: the flows that have lost something make up most of the traffic.
+    /// Whether what was lost is of one link: the flows that have lost something make up most of the
+    /// traffic.
     fn is_general(&self, round: &Round) -> bool {
         self.is_told() || round.is_of_losers()
     }

@@ -1,9 +1,11 @@
-//! What all flows together may begin with beyond ten segments each, on a link of which nothing is known.
+//! What all flows together may begin with beyond ten segments each, on a link of which nothing is
+//! known.
 //!
 //! A flow that begins alone may have five times the usual initial window
-//! ([`FirstWindow::ByRoundTrip`](crate::config::FirstWindow::ByRoundTrip)). Forty that begin at once may not: the link would
-//! have to take all of it in one round trip. So there is a budget: what one flow may want, refilled once a second, and faster by
-//! a sixteenth of the data that the link carries.
+//! ([`FirstWindow::ByRoundTrip`](crate::config::FirstWindow::ByRoundTrip)). Forty that begin at
+//! once may not: the link would have to take all of it in one round trip. So there is a budget:
+//! what one flow may want, refilled once a second, and faster by a sixteenth of the data that the
+//! link carries.
 
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;

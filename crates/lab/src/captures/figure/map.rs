@@ -26,7 +26,8 @@ impl Map<'_> {
         )
     }
 
-    /// Border, grid, ticks, title. `first`: of its row, which all have the same vertical axis; `last`: of its column.
+    /// Border, grid, ticks, title. `first`: of its row, which all have the same vertical axis;
+    /// `last`: of its column.
     pub(super) fn frame(&self, first: bool, last: bool) -> Vec<Element> {
         let Area { x, y, width, height } = self.area;
         let (right, bottom) = (x + width, y + height);
@@ -128,8 +129,9 @@ impl Map<'_> {
     }
 }
 
-/// The corners of a line that stays at each point's height until the next one. Of the points within a column only
-/// those that go beyond the others are seen, and the last, which is what the line goes on with.
+/// The corners of a line that stays at each point's height until the next one. Of the points within
+/// a column only those that go beyond the others are seen, and the last, which is what the line
+/// goes on with.
 fn steps(values: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     let mut column: Option<(f64, f64, f64)> = None;

@@ -83,8 +83,8 @@ fn range_of_windows(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("range-10KB", range("10KB")?), Number::new("range-100KB", range("100KB")?)])
 }
 
-/// A first cycle of congestion avoidance ends with the window's second reduction: the share of the transfers end to end
-/// that are over before.
+/// A first cycle of congestion avoidance ends with the window's second reduction: the share of the
+/// transfers end to end that are over before.
 fn short_lives(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
     let mut shares = Vec::new();

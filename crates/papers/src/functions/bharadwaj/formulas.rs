@@ -1,5 +1,5 @@
-//! What both papers compute: windows, round trips, bandwidth-delay products. Each function computes it anew from what it
-//! is made of.
+//! What both papers compute: windows, round trips, bandwidth-delay products. Each function computes
+//! it anew from what it is made of.
 
 use super::{
     END_TO_END, Function, IW_1, IW_4, IW_16, Number, Numbers, RATES, RTT, Ran, VARIANT, one,

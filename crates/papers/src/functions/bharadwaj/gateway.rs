@@ -20,8 +20,8 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("G99-10-b", gaps),
 ];
 
-/// Of what the link could have carried until the transfer's end and did not, the share that falls before the link is first
-/// full for a round trip.
+/// Of what the link could have carried until the transfer's end and did not, the share that falls
+/// before the link is first full for a round trip.
 fn capacity_lost(ran: &Ran) -> Numbers {
     const INTERVAL: f64 = 0.1;
     let part = ran.part("course")?;
@@ -115,8 +115,8 @@ fn errors_by_size(ran: &Ran) -> Numbers {
     ])
 }
 
-/// The bit-error rate at which the efficiency first falls below half of that without errors, on logarithmic axes between
-/// the swept rates.
+/// The bit-error rate at which the efficiency first falls below half of that without errors, on
+/// logarithmic axes between the swept rates.
 fn half_efficiencies(ran: &Ran) -> Numbers {
     let errors = ran.part("errors")?;
     let mut halves = Vec::new();

@@ -1,5 +1,5 @@
-//! What the claims of both bharadwaj papers speak of and no cell of a table says: the worst of all rates and sizes, what
-//! bit errors leave, and what many transfers do together.
+//! What the claims of both bharadwaj papers speak of and no cell of a table says: the worst of all
+//! rates and sizes, what bit errors leave, and what many transfers do together.
 
 mod crowds;
 mod formulas;
@@ -53,9 +53,10 @@ fn group(part: &Part, at: &[(&str, &str)], name: &str, column: &str) -> Result<f
     Ok(mean(&part.point(at)?.column(Table::Groups, &[("group", name)], column)?))
 }
 
-/// What of a throughput is left, where a transfer took `clean` seconds without errors and `times` with them: the ratio of
-/// throughputs, each of which is a size divided by the mean time (bharadwaj-2001, section 4). As pseudo-values
-/// of the jackknife, whose mean and spread are those of the ratio.
+/// What of a throughput is left, where a transfer took `clean` seconds without errors and `times`
+/// with them: the ratio of throughputs, each of which is a size divided by the mean time
+/// (bharadwaj-2001, section 4). As pseudo-values of the jackknife, whose mean and spread are those
+/// of the ratio.
 fn kept(clean: &[f64], times: &[f64]) -> Vec<f64> {
     let runs = times.len() as f64;
     let all = mean(clean) * runs / times.iter().sum::<f64>();

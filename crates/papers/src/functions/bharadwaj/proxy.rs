@@ -187,7 +187,8 @@ fn errors_by_rate(ran: &Ran) -> Numbers {
     ])
 }
 
-/// Of 1 MB at a tenth of an error in a round trip, and of 10 MB at two: the worst and the best of the three rates.
+/// Of 1 MB at a tenth of an error in a round trip, and of 10 MB at two: the worst and the best of
+/// the three rates.
 fn errors_per_round_trip(ran: &Ran) -> Numbers {
     let (mut tenth, mut two) = (Vec::new(), Vec::new());
     for rate in RATES {

@@ -1,5 +1,5 @@
-//! bharadwaj-2001, figures 15 and 16, and what its section 5 asks of them: half of the transfers cross the satellite (H), half do not (L), and the server's
-//! Ethernet is all that they share.
+//! bharadwaj-2001, figures 15 and 16, and what its section 5 asks of them: half of the transfers
+//! cross the satellite (H), half do not (L), and the server's Ethernet is all that they share.
 
 use super::{
     END_TO_END, Function, GATEWAYS, IW_1, IW_4, IW_16, Number, Numbers, Ran, VARIANT, group, mean,
@@ -71,8 +71,8 @@ fn aggressive(ran: &Ran) -> Numbers {
     ])
 }
 
-/// What G1 holds at most of all that set H is sent; and how much of a transfer has reached its client when its server has
-/// all acknowledged.
+/// What G1 holds at most of all that set H is sent; and how much of a transfer has reached its
+/// client when its server has all acknowledged.
 fn held(ran: &Ran) -> Numbers {
     let part = ran.part("sets")?;
     let mut shares = Vec::new();
@@ -104,7 +104,8 @@ fn crossed(part: &Part, point: &PointRuns, flow: &str) -> Result<f64, String> {
     Ok(until.sum::<f64>() / 100e3)
 }
 
-/// The panels (end to end, and three initial windows) in which L's throughputs spread half as much again as H's.
+/// The panels (end to end, and three initial windows) in which L's throughputs spread half as much
+/// again as H's.
 fn spreads(ran: &Ran) -> Numbers {
     let part = ran.part("sets")?;
     let mut panels = 0.0;
@@ -129,7 +130,8 @@ const CONTROLS: [&str; 5] = [
     "all but early discards",
 ];
 
-/// Of the ways in which the first gateway may hold back, which one leaves set L most where it leaves it least.
+/// Of the ways in which the first gateway may hold back, which one leaves set L most where it
+/// leaves it least.
 fn control(ran: &Ran) -> Numbers {
     let part = ran.part("control")?;
     let rate = |name: &str, each: &str, variant: &str| {

@@ -85,7 +85,8 @@ fn link(point: &PointRuns, from: &str, column: &str) -> Result<Samples, String> 
     point.column(Table::Links, &[("link", "sat"), ("from", from)], column)
 }
 
-/// Without the Web, whose requests take more of the return channel than the transfer's acknowledgments.
+/// Without the Web, whose requests take more of the return channel than the transfer's
+/// acknowledgments.
 fn return_channel(ran: &Ran) -> Numbers {
     let rates = TRIPS.map(|trip| link(point(ran, "channel", trip)?, "d", "throughput_bps"));
     let rates = rates.into_iter().collect::<Result<Vec<_>, String>>()?;

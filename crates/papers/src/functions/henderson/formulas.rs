@@ -76,16 +76,19 @@ fn segments_sent(_: &Ran) -> Numbers {
     ])
 }
 
-/// The most that the window grows between two samples, which are an acknowledgment or less apart, in segments.
+/// The most that the window grows between two samples, which are an acknowledgment or less apart,
+/// in segments.
 fn largest_step(window: &[(f64, f64)]) -> f64 {
     window.windows(2).map(|pair| pair[1].1 - pair[0].1).fold(0.0, f64::max)
 }
 
-/// With more to add than acknowledgments allow: the window at the end of a round trip over that at its beginning.
+/// With more to add than acknowledgments allow: the window at the end of a round trip over that at
+/// its beginning.
 fn bound_of_constant_rate(ran: &Ran) -> Numbers {
     let window = window(ran, "bound", &[])?;
     let at = |t: f64| window.iter().take_while(|(at, _)| *at <= t).last().map_or(0.0, |w| w.1);
-    // The rounds of 600 ms: in the midst of each silence, so that all of a round's acknowledgments are in.
+    // The rounds of 600 ms: in the midst of each silence, so that all of a round's acknowledgments
+    // are in.
     let rounds: Samples = (2..7).map(|n| at(0.55 + 0.6 * f64::from(n))).collect();
     let doubled: Samples = rounds.windows(2).map(|pair| pair[1] / pair[0]).collect();
     Ok(vec![

@@ -163,7 +163,8 @@ fn whose_loss(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("borne-by-the-rich", share)])
 }
 
-/// The largest deviation of another transfer's throughput, for the round trip for which it is smallest.
+/// The largest deviation of another transfer's throughput, for the round trip for which it is
+/// smallest.
 fn as_if_shorter(ran: &Ran) -> Numbers {
     let bold = CURVES[1].at(ran, SACK_RED, 4)?;
     let others = [&LONG[1..], &SHORT].concat();

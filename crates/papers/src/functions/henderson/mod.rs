@@ -1,4 +1,5 @@
-//! What henderson's claims speak of and no cell of a table says: shares, sweeps' best points, recoveries, Web replies.
+//! What henderson's claims speak of and no cell of a table says: shares, sweeps' best points,
+//! recoveries, Web replies.
 
 mod benchmark;
 mod beside;

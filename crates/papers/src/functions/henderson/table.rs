@@ -1,4 +1,5 @@
-//! Table 4.1, and what is said beside it: two bolder transfers, all of them, both directions, clocks.
+//! Table 4.1, and what is said beside it: two bolder transfers, all of them, both directions,
+//! clocks.
 
 use super::{
     DATA, Function, LONG, Numbers, PACKET, SHORT, Samples, at, flow, jain, less, mean, number,
@@ -151,7 +152,8 @@ fn loads(ran: &Ran) -> Numbers {
     ])
 }
 
-/// Whether the point was run until all standard deviations are within 5 % of the mean, or fifty times.
+/// Whether the point was run until all standard deviations are within 5 % of the mean, or fifty
+/// times.
 fn keeps_the_rule(point: &PointRuns) -> Result<bool, String> {
     if point.runs.len() >= 50 {
         return Ok(true);

@@ -125,7 +125,8 @@ fn sack_reno(ran: &Ran) -> Numbers {
     Ok(vec![number("halvings", halvings), number("to-sack-newreno", ratio)])
 }
 
-/// The recovery by the losses of one transfer without other traffic: those of what was sent before it began.
+/// The recovery by the losses of one transfer without other traffic: those of what was sent before
+/// it began.
 fn newreno(ran: &Ran) -> Numbers {
     let part = ran.part("newreno")?;
     let alone = at(part, &[])?;

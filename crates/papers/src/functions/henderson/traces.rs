@@ -72,7 +72,8 @@ fn timeouts_of_reno(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("timeouts", timeouts as f64)])
 }
 
-/// After the first timeout; and the threshold that is left, over the window before the first fast retransmission.
+/// After the first timeout; and the threshold that is left, over the window before the first fast
+/// retransmission.
 fn false_retransmits(ran: &Ran) -> Numbers {
     let traced = Traced::of(ran, "reno")?;
     let sent = &traced.packets.sent;
@@ -99,7 +100,8 @@ fn false_retransmits(ran: &Ran) -> Numbers {
     ])
 }
 
-/// New segments within a tenth of a round trip after the end of the first recovery, and what is lost of those of a round trip.
+/// New segments within a tenth of a round trip after the end of the first recovery, and what is
+/// lost of those of a round trip.
 fn end_of_recovery(ran: &Ran, name: &str) -> Result<(usize, usize), String> {
     let traced = Traced::of(ran, name)?;
     let end = traced.ended()?;
@@ -121,7 +123,8 @@ fn burst(ran: &Ran) -> Numbers {
     ])
 }
 
-/// The window after the recovery over that before it, and the longest time without an arrival after it.
+/// The window after the recovery over that before it, and the longest time without an arrival after
+/// it.
 fn after_sack(ran: &Ran) -> Numbers {
     let traced = Traced::of(ran, "sack")?;
     let end = traced.ended()?;

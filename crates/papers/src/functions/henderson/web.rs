@@ -49,8 +49,9 @@ fn simulated(ran: &Ran, orbit: &str, mss: u32, options: (bool, bool)) -> Result<
     flow(point(ran, orbit, mss, options)?, "web", "completion_mean_s")
 }
 
-/// The paper's model: the handshake's round trip unless T/TCP saves it, one for each flight of slow start, and a delayed
-/// acknowledgment where a single segment waits for it. With T/TCP the table leaves that out.
+/// The paper's model: the handshake's round trip unless T/TCP saves it, one for each flight of slow
+/// start, and a delayed acknowledgment where a single segment waits for it. With T/TCP the table
+/// leaves that out.
 fn model(segments: u64, round_trip: f64, window: u64, transactions: bool) -> f64 {
     let waits = window == 1 && segments > 1 && !transactions;
     let (mut flights, mut window, mut sent) = (1, window, window);

@@ -28,22 +28,24 @@ pub(super) struct Satellite {
 }
 
 impl Satellite {
-    /// Where it is so many minutes after J2000, in km, in the frame of true equator and mean equinox; `None` where
-    /// SGP4 finds it decayed.
+    /// Where it is so many minutes after J2000, in km, in the frame of true equator and mean
+    /// equinox; `None` where SGP4 finds it decayed.
     pub(super) fn at(&self, minutes: f64) -> Option<[f64; 3]> {
         let since = MinutesSinceEpoch(minutes - self.epoch);
         Some(self.constants.propagate(since).ok()?.position)
     }
 }
 
-/// By how much the Earth has turned so many minutes after J2000, in radians: Greenwich mean sidereal time.
+/// By how much the Earth has turned so many minutes after J2000, in radians: Greenwich mean
+/// sidereal time.
 pub(super) fn sidereal_time(minutes: f64) -> f64 {
     sgp4::iau_epoch_to_sidereal_time(minutes / YEAR)
 }
 
 impl ElementSets {
-    /// Reads a file: for each satellite two lines, or three with its name before them. The first line of the file may
-    /// say how many planes there are and how many satellites in each (`72 22`), as Hypatia's files do.
+    /// Reads a file: for each satellite two lines, or three with its name before them. The first
+    /// line of the file may say how many planes there are and how many satellites in each
+    /// (`72 22`), as Hypatia's files do.
     ///
     /// # Errors
     /// Which line is wrong, and why.
@@ -112,8 +114,8 @@ fn grid_of(line: &str) -> Option<[u32; 2]> {
     }
 }
 
-/// The element sets of a shell's satellites, plane by plane, after a line with their numbers. The epoch is the
-/// beginning of the year 2000, and the first plane's node is at the vernal equinox.
+/// The element sets of a shell's satellites, plane by plane, after a line with their numbers. The
+/// epoch is the beginning of the year 2000, and the first plane's node is at the vernal equinox.
 pub fn element_sets(shell: &Walker) -> String {
     let (planes, each) = (shell.planes, shell.satellites);
     let mut text = format!("{planes} {each}\n");

@@ -29,8 +29,8 @@ impl Station {
     }
 }
 
-/// The satellites and stations of a constellation at a moment. Satellites have the numbers from 0, and stations those
-/// behind them: the two ends first.
+/// The satellites and stations of a constellation at a moment. Satellites have the numbers from 0,
+/// and stations those behind them: the two ends first.
 pub(super) struct Graph<'a> {
     sets: &'a ElementSets,
     grid: Option<[u32; 2]>,

@@ -1,5 +1,6 @@
-//! A constellation from two-line element sets, moved by SGP4 (Vallado et al., AIAA 2006-6753): the shortest way from
-//! ground to ground, over links between satellites or stations on the ground where there are such.
+//! A constellation from two-line element sets, moved by SGP4 (Vallado et al., AIAA 2006-6753): the
+//! shortest way from ground to ground, over links between satellites or stations on the ground
+//! where there are such.
 
 mod elements;
 mod graph;
@@ -32,7 +33,8 @@ pub enum Crosslinks {
     /// None have.
     #[default]
     None,
-    /// Each to the next and the one before in its plane, and to its neighbours in the planes beside: "+Grid".
+    /// Each to the next and the one before in its plane, and to its neighbours in the planes
+    /// beside: "+Grid".
     Grid,
 }
 
@@ -51,8 +53,9 @@ pub struct Constellation {
 }
 
 impl Constellation {
-    /// Below `min_elevation` (degrees) no station uses a satellite; without slots the way is chosen in every step.
-    /// `None` if crosslinks are to be a grid and the element sets do not say what it is like.
+    /// Below `min_elevation` (degrees) no station uses a satellite; without slots the way is chosen
+    /// in every step. `None` if crosslinks are to be a grid and the element sets do not say what it
+    /// is like.
     pub fn new(
         sets: ElementSets,
         crosslinks: Crosslinks,
@@ -68,8 +71,8 @@ impl Constellation {
         Some(Constellation { sets: Rc::new(sets), grid, relays, min_elevation, timing })
     }
 
-    /// The link between `a` and `b` for `duration`. In its ways satellites have the numbers of their places in the
-    /// file, from 0, and relays those behind them.
+    /// The link between `a` and `b` for `duration`. In its ways satellites have the numbers of
+    /// their places in the file, from 0, and relays those behind them.
     pub fn pass(&self, a: Position, b: Position, duration: Duration) -> Pass {
         let stations = [a, b].into_iter().chain(self.relays.iter().copied());
         let mut graph = Graph::new(&self.sets, self.grid, stations, self.min_elevation);

@@ -111,8 +111,9 @@ fn files_of_element_sets() {
     assert!(Constellation::new(no_grid, Crosslinks::Grid, Vec::new(), 25.0, TIMING).is_none());
 }
 
-/// The published vectors of SGP4 (Vallado, Crawford, Hujsak and Kelso, AIAA 2006-6753: SGP4-VER.TLE and tcppver.out):
-/// element sets of satellites near and far, and where they are after so many minutes, in km.
+/// The published vectors of SGP4 (Vallado, Crawford, Hujsak and Kelso, AIAA 2006-6753: SGP4-VER.TLE
+/// and tcppver.out): element sets of satellites near and far, and where they are after so many
+/// minutes, in km.
 #[test]
 fn sgp4_is_that_of_the_published_vectors() {
     for ([first, second], positions) in VECTORS {

@@ -23,7 +23,8 @@ impl Draw {
         }
     }
 
-    /// In one plan in eight gateways are stopped in good order, and those that follow know their connections.
+    /// In one plan in eight gateways are stopped in good order, and those that follow know their
+    /// connections.
     pub(super) fn recall(&mut self, plan: &mut FaultPlan) {
         if !self.one_in(8) {
             return;
@@ -53,7 +54,8 @@ impl Draw {
                 plan.changes.push((at + later, Change::Start(index)));
             }
         }
-        // Seed 68584: what has guessed the window of a box may be what the host behind it takes, once that is handed back.
+        // Seed 68584: what has guessed the window of a box may be what the host behind it takes,
+        // once that is handed back.
         for (_, change) in &mut plan.changes {
             if let Change::Attack(attack) = change
                 && !matches!(attack.forgery, Forgery::Flood(_))

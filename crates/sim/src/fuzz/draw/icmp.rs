@@ -1,5 +1,5 @@
-//! What ICMP says, and whether it is true. Drawn after all else, so that a seed is otherwise what it
-//! was before there was this.
+//! What ICMP says, and whether it is true. Drawn after all else, so that a seed is otherwise what
+//! it was before there was this.
 
 use super::Draw;
 use crate::fuzz::attack::Forgery;

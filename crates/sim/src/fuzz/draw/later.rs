@@ -1,4 +1,5 @@
-//! What plans learned later: each from a generator of its own, so that a seed is otherwise what it was before there was this.
+//! What plans learned later: each from a generator of its own, so that a seed is otherwise what it
+//! was before there was this.
 
 use super::Draw;
 use crate::fuzz::plan::FaultPlan;

@@ -1,4 +1,5 @@
-//! Boxes that meddle with packets, and hosts that call again from a port whose connection they have reset.
+//! Boxes that meddle with packets, and hosts that call again from a port whose connection they have
+//! reset.
 
 use super::Draw;
 use crate::Fake;
@@ -32,7 +33,8 @@ impl Draw {
         }
     }
 
-    /// One plan in eight, if nothing breaks there and gateways know connections by their SYNs alone.
+    /// One plan in eight, if nothing breaks there and gateways know connections by their SYNs
+    /// alone.
     pub(super) fn port_reuse(&mut self, plan: &mut FaultPlan) {
         let softly = [Hazard::Adoption, Hazard::Recall].iter().any(|it| plan.hazards.contains(it));
         if !self.one_in(8) || softly || plan.may_break() {
@@ -45,7 +47,8 @@ impl Draw {
         call.applications[1].abort_after = None;
         let at = call.at + after + self.millis(0, 2_000);
         let isns = [0; 2].map(|_: u32| SeqNum(self.rng.random()));
-        // Until a handshake is complete nothing tells a forgery (RFC 9293, 3.10.7.3), and one may be on its way for long.
+        // Until a handshake is complete nothing tells a forgery (RFC 9293, 3.10.7.3), and one may
+        // be on its way for long.
         plan.changes.retain(|(struck, change)| match change {
             Change::Attack(attack) => {
                 attack.call != 0 || *struck > at + IN_FLIGHT || *struck + IN_FLIGHT < at

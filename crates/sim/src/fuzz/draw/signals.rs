@@ -1,6 +1,8 @@
-//! What signals do to gateways: a second one ends a gateway that drains, and SIGHUP gives it other parameters.
+//! What signals do to gateways: a second one ends a gateway that drains, and SIGHUP gives it other
+//! parameters.
 //!
-//! What a log does that fails is not drawn: no gateway's core has one, and the live tests break its program's.
+//! What a log does that fails is not drawn: no gateway's core has one, and the live tests break its
+//! program's.
 
 use super::{Draw, PATIENCE};
 use crate::fuzz::plan::{Change, FaultPlan, Hazard, Middle};

@@ -1,4 +1,5 @@
-//! Whose timestamps count: what one end of a connection has had of the other one's (RFC 7323), as far as an onlooker can tell.
+//! Whose timestamps count: what one end of a connection has had of the other one's (RFC 7323), as
+//! far as an onlooker can tell.
 
 use crate::fuzz::clocks::is_older;
 use crate::world::Segment;
@@ -10,8 +11,8 @@ pub(super) struct Stamps {
     recent: Option<u32>,
     /// The other end's segments bear timestamps.
     pub(super) borne: bool,
-    /// What a SYN-ACK acknowledged that has not accepted the SYN's timestamps. Copies of that SYN are still on their way (fault
-    /// seed 118778327).
+    /// What a SYN-ACK acknowledged that has not accepted the SYN's timestamps. Copies of that SYN
+    /// are still on their way (fault seed 118778327).
     refused: Option<SeqNum>,
 }
 
@@ -37,8 +38,8 @@ impl Stamps {
         self.borne |= timestamps.is_some();
     }
 
-    /// Whether a segment with these looks older than what has come in order (5.3). Where others came with a timestamp, one
-    /// without is dropped (3.2; fault seed 97335731).
+    /// Whether a segment with these looks older than what has come in order (5.3). Where others
+    /// came with a timestamp, one without is dropped (3.2; fault seed 97335731).
     pub(super) fn make_old(&self, timestamps: Option<Timestamps>) -> bool {
         match timestamps {
             None => self.borne,

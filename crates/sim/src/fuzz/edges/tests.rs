@@ -11,7 +11,8 @@ fn answered(edges: &mut Edges, syn: &Segment) -> Segment {
     synack
 }
 
-/// The box's SYN-ACK promises 65,535 bytes and its next segment 512, in units of the shift that it offers.
+/// The box's SYN-ACK promises 65,535 bytes and its next segment 512, in units of the shift that it
+/// offers.
 fn promised(copies: [Option<u8>; 2]) -> Result<(), String> {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
     let syn = Segment::syn(2, [client, server]);
@@ -35,7 +36,8 @@ fn promised(copies: [Option<u8>; 2]) -> Result<(), String> {
     edges.see(&Segment { flags, seq, window, ..synack })
 }
 
-/// Fault seed 2329860: a gateway had no room any more for the first copy when another gateway had for the second.
+/// Fault seed 2329860: a gateway had no room any more for the first copy when another gateway had
+/// for the second.
 #[test]
 fn a_synack_with_a_window_scale_answers_the_copy_that_offered_one() {
     assert!(promised([None, None]).is_err());
@@ -73,7 +75,8 @@ fn what_its_receiver_drops_does_not_count() {
     assert!(edges.allow(&data(1901, 1)) && !edges.allow(&data(1902, 1)));
 }
 
-/// Fault seed 110678310: a gateway that another path leaves behind closes a window that is its own, not the host's.
+/// Fault seed 110678310: a gateway that another path leaves behind closes a window that is its own,
+/// not the host's.
 #[test]
 fn a_window_that_closes_while_the_path_is_vague_drops_nothing() {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
@@ -93,7 +96,8 @@ fn a_window_that_closes_while_the_path_is_vague_drops_nothing() {
     assert!(!edges.allow(&data), "the node's own word is binding");
 }
 
-/// Fault seed 116366915: another gateway has added timestamps, past which what the host says without them is dropped.
+/// Fault seed 116366915: another gateway has added timestamps, past which what the host says
+/// without them is dropped.
 #[test]
 fn what_lacks_the_timestamps_of_the_others_promises_nothing() {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
@@ -112,7 +116,8 @@ fn what_lacks_the_timestamps_of_the_others_promises_nothing() {
     assert!(!edges.allow(&says(60_000, None)));
 }
 
-/// Fault seed 399402: a segment that was overtaken by its own retransmission looks old to its receiver, which drops it.
+/// Fault seed 399402: a segment that was overtaken by its own retransmission looks old to its
+/// receiver, which drops it.
 #[test]
 fn what_looks_old_to_its_receiver_does_not_count() {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));

@@ -17,8 +17,8 @@ pub(super) struct Cache {
 }
 
 impl Conversations {
-    /// The cache of conversation `id` asks the server for what it does not hold: on a connection like
-    /// that on which it was asked.
+    /// The cache of conversation `id` asks the server for what it does not hold: on a connection
+    /// like that on which it was asked.
     pub(super) fn fetch(
         &mut self,
         net: &mut Net,

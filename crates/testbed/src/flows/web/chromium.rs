@@ -11,8 +11,8 @@ use std::{fs, process, thread};
 /// How often we look whether all is over.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Loads the page at `url`. The time is the browser's own, without that of its start: from the moment in which it asks for the
-/// document until all has come.
+/// Loads the page at `url`. The time is the browser's own, without that of its start: from the
+/// moment in which it asks for the document until all has come.
 pub(super) fn load(record: &FlowRecord, client: &Place, url: &str) -> io::Result<Duration> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,6 @@
-//! A client that asks as Netscape did: the document first, then what it refers to, over some connections at a time. HTTP/1.0 has a
-//! new connection for each object, which the server closes (RFC 1945, 1.3); in HTTP/1.1 they stay open (RFC 9112, 9.3).
+//! A client that asks as Netscape did: the document first, then what it refers to, over some
+//! connections at a time. HTTP/1.0 has a new connection for each object, which the server closes
+//! (RFC 1945, 1.3); in HTTP/1.1 they stay open (RFC 9112, 9.3).
 
 use super::super::record::{FlowRecord, Open};
 use super::super::socket::{Place, WindowLimit, address};

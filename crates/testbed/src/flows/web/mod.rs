@@ -1,6 +1,7 @@
 //! A page from a real server for a real client: nginx, and what fetches from it.
 //!
-//! What is simulated is the same page with replies of the same length; what real programs add (headers of replies, TLS) is theirs.
+//! What is simulated is the same page with replies of the same length; what real programs add
+//! (headers of replies, TLS) is theirs.
 
 mod chromium;
 mod fetch;

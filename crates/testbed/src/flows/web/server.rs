@@ -116,8 +116,8 @@ impl Drop for Site {
     }
 }
 
-/// The document, as long as the page says if there is room for what it refers to. Once all has come it says how long that took,
-/// in milliseconds.
+/// The document, as long as the page says if there is room for what it refers to. Once all has come
+/// it says how long that took, in milliseconds.
 fn document(page: &Page) -> String {
     let mut text = String::from(
         "<p id=t></p><script>onload=()=>{let p=performance.timing;t.textContent=p.loadEventStart-p.fetchStart}</script>",

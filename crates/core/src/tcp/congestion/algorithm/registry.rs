@@ -135,7 +135,8 @@ pub(super) fn unknown(name: &str) -> TextError {
     TextError::Name { what: "congestion control", name: name.to_owned(), names }
 }
 
-/// Makes `CongestionAlgorithm` of its entries: the enum, all of it, its text, and what each begins as.
+/// Makes `CongestionAlgorithm` of its entries: the enum, all of it, its text, and what each begins
+/// as.
 macro_rules! controls {
     (@sound) => { |_| true };
     (@sound $sound:expr) => { $sound };

@@ -31,8 +31,9 @@ impl Bbr {
             || (lost > Bytes::ZERO && !self.selective)
     }
 
-    /// `NoteLoss` and `SaveStateUponLoss`, this once an episode, as 5.5.11.1 says. By the pseudocode the
-    /// losses behind one that has ended a probe would save what that one has made of the model.
+    /// `NoteLoss` and `SaveStateUponLoss`, this once an episode, as 5.5.11.1 says. By the
+    /// pseudocode the losses behind one that has ended a probe would save what that one has made of
+    /// the model.
     fn note_loss(&mut self) {
         if !self.latest.loss {
             self.latest.round_began = self.delivered;
@@ -107,8 +108,8 @@ impl Bbr {
     }
 }
 
-/// `InflightAtLoss`: what was in flight when the losses came to exceed the threshold, which may have been
-/// in the midst of a super-segment.
+/// `InflightAtLoss`: what was in flight when the losses came to exceed the threshold, which may
+/// have been in the midst of a super-segment.
 pub(super) fn inflight_at_loss(sample: &LossSample) -> f64 {
     let before = sample.in_flight.saturating_sub(sample.bytes).as_f64();
     let lost_before = sample.lost.saturating_sub(sample.bytes).as_f64();

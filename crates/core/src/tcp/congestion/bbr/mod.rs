@@ -1,19 +1,20 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06 of July 2026; section numbers are its own).
 //!
-//! A model of the path at two time scales. The long one has the greatest delivery rate of two probing
-//! cycles (`max_bw`) and what may be in flight without losing more than 2 % (`inflight_longterm`); the short one
-//! follows losses between probes (`bw_shortterm`, `inflight_shortterm`), and is forgotten when the next probe
-//! begins. Names are the draft's.
+//! A model of the path at two time scales. The long one has the greatest delivery rate of two
+//! probing cycles (`max_bw`) and what may be in flight without losing more than 2 %
+//! (`inflight_longterm`); the short one follows losses between probes (`bw_shortterm`,
+//! `inflight_shortterm`), and is forgotten when the next probe begins. Names are the draft's.
 //!
 //! Differences: what the draft draws at random is a hash of the moment and of the bytes delivered
-//! ([`draw`](super::filter::draw)); a rate sample stands for a segment at least, as else a peer with a window of few bytes
-//! would slow the connection down for long; at most one lost range counts for an acknowledgment (as in
-//! Google's Linux); a mark (RFC 3168), of which the draft only says that it is congestion, is to this policy
-//! a loss above the threshold; the model is saved at the first loss of an episode, not of each round.
+//! ([`draw`](super::filter::draw)); a rate sample stands for a segment at least, as else a peer
+//! with a window of few bytes would slow the connection down for long; at most one lost range
+//! counts for an acknowledgment (as in Google's Linux); a mark (RFC 3168), of which the draft only
+//! says that it is congestion, is to this policy a loss above the threshold; the model is saved at
+//! the first loss of an episode, not of each round.
 //!
-//! With a round trip of half a second ProbeRTT, due after five seconds, comes before a probe is over: two to
-//! three seconds of cruising, a round of refilling, three rounds without growth. Then `max_bw` keeps its
-//! maximum, as its window only moves behind a probe.
+//! With a round trip of half a second ProbeRTT, due after five seconds, comes before a probe is
+//! over: two to three seconds of cruising, a round of refilling, three rounds without growth. Then
+//! `max_bw` keeps its maximum, as its window only moves behind a probe.
 
 mod losses;
 mod path;

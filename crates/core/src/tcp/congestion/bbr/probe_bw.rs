@@ -155,7 +155,8 @@ impl Bbr {
         (self.inflight_longterm - headroom).max((MIN_PIPE * self.smss).as_f64())
     }
 
-    /// `RaiseInflightLongtermSlope`: by one segment in the first round, by two in the next, and so on.
+    /// `RaiseInflightLongtermSlope`: by one segment in the first round, by two in the next, and so
+    /// on.
     pub(super) fn raise_slope(&mut self) {
         let growth = 1u64 << self.probe.up_rounds;
         self.probe.up_rounds = (self.probe.up_rounds + 1).min(30);

@@ -1,15 +1,16 @@
 //! BBR version 1 (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
 //! 2016), as Linux 6.18 has it in `net/ipv4/tcp_bbr.c`.
 //!
-//! A model of the path, the greatest delivery rate of ten rounds and the minimum round-trip time of ten
-//! seconds, says how fast to send and how much may be in flight. Losses say little: the window keeps
-//! to what is delivered for the round in which a recovery begins, and a rate that a policer enforces
-//! is found out ([`policer`]).
+//! A model of the path, the greatest delivery rate of ten rounds and the minimum round-trip time of
+//! ten seconds, says how fast to send and how much may be in flight. Losses say little: the window
+//! keeps to what is delivered for the round in which a recovery begins, and a rate that a policer
+//! enforces is found out ([`policer`]).
 //!
-//! Differences: the maximum of the rates is exact ([`WindowedMax`]); rates are in bytes, where Linux
-//! counts packets, but a delivery is a whole segment at least; the random phase with which gain
-//! cycling begins is a hash of the moment and of the bytes delivered ([`draw`](super::filter::draw));
-//! gains are not rounded to 1/256; losses that a timer finds count at the next acknowledgment.
+//! Differences: the maximum of the rates is exact ([`WindowedMax`]); rates are in bytes, where
+//! Linux counts packets, but a delivery is a whole segment at least; the random phase with which
+//! gain cycling begins is a hash of the moment and of the bytes delivered
+//! ([`draw`](super::filter::draw)); gains are not rounded to 1/256; losses that a timer finds count
+//! at the next acknowledgment.
 
 mod model;
 mod modes;

@@ -1,5 +1,6 @@
-//! The state machine: `Startup` fills the pipe, `Drain` takes the queue away that this has built, `ProbeBw`
-//! cycles around the estimated bandwidth, and `ProbeRtt` empties the path every ten seconds.
+//! The state machine: `Startup` fills the pipe, `Drain` takes the queue away that this has built,
+//! `ProbeBw` cycles around the estimated bandwidth, and `ProbeRtt` empties the path every ten
+//! seconds.
 
 use super::{Bbr1, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_WINDOW};
 use crate::tcp::congestion::filter::draw;

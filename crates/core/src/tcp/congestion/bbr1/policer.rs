@@ -1,8 +1,8 @@
 //! Policers: a rate that is enforced by losses alone (Flach et al., "An Internet-Wide Analysis of
 //! Traffic Policing", SIGCOMM 2016).
 //!
-//! Between losses lie intervals. Two in a row that lose a fifth each and deliver at the same rate show a
-//! token bucket that is empty; that rate is then kept to for 48 rounds, without probing.
+//! Between losses lie intervals. Two in a row that lose a fifth each and deliver at the same rate
+//! show a token bucket that is empty; that rate is then kept to for 48 rounds, without probing.
 
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;

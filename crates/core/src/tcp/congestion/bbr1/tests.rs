@@ -230,7 +230,8 @@ fn behind_an_idle_time_it_paces_at_the_bandwidth_and_does_not_empty_the_path() {
     flow.congestion.on_sent(&departed);
     let rate = flow.congestion.pacing_rate.unwrap();
     near(rate, 0.99 * flow.congestion.bandwidth.max(), 0.001);
-    // Twelve seconds of silence: the minimum round-trip time is old by then, but the path was empty.
+    // Twelve seconds of silence: the minimum round-trip time is old by then, but the path was
+    // empty.
     let mut flow = cycling(LINK);
     flow.pause(millis(12_000));
     let later = flow.now + millis(12_000);

@@ -58,9 +58,9 @@ impl Bbr1 {
         })
     }
 
-    /// `bbr_quantization_budget`: room for a burst each in the sending host's queue, in its card and at the
-    /// receiver; an even number, for acknowledgments of two; more where the probing phase would not
-    /// exceed a small product.
+    /// `bbr_quantization_budget`: room for a burst each in the sending host's queue, in its card
+    /// and at the receiver; an even number, for acknowledgments of two; more where the probing
+    /// phase would not exceed a small product.
     fn with_bursts(&self, segments: u64) -> u64 {
         let even = (segments + 3 * self.burst_goal()).next_multiple_of(2);
         even + if self.mode == (Mode::ProbeBw { phase: 0 }) { 2 } else { 0 }

@@ -57,8 +57,8 @@ fn it_is_never_slower_than_reno() {
 
 #[test]
 fn as_in_linux_it_is_slower_than_reno() {
-    // Linux's W_est grows by RFC 8312's alpha for ever, beyond the prior window too, and the window comes to
-    // its whole segments within a round trip.
+    // Linux's W_est grows by RFC 8312's alpha for ever, beyond the prior window too, and the window
+    // comes to its whole segments within a round trip.
     let mut path = Path::avoiding(
         CongestionAlgorithm::Cubic { fast_convergence: true, as_linux: true },
         20,

@@ -1,6 +1,7 @@
-//! A flow over a bottleneck, packet by packet, for policies that are led by rates: a queue, a line, a
-//! delay, losses, and a receiver that acknowledges each segment by name. What is overtaken is lost at once;
-//! a packet that leaves later stands for it, and a recovery ends when all of these have arrived.
+//! A flow over a bottleneck, packet by packet, for policies that are led by rates: a queue, a line,
+//! a delay, losses, and a receiver that acknowledges each segment by name. What is overtaken is
+//! lost at once; a packet that leaves later stands for it, and a recovery ends when all of these
+//! have arrived.
 
 use super::{AckEvent, Congestion, CongestionEvent, Departed, LinkReport, Lost, PacingBasis};
 use super::{RecoveryPhase, SMSS};
@@ -22,7 +23,8 @@ pub(crate) struct PathConfig {
     /// A token bucket of so many bytes, filled at `rate`, drops what exceeds it, and the line is
     /// ten times as fast.
     pub(crate) bucket: Option<f64>,
-    /// The path takes up to so much longer, drawn anew each span of the second length; order is kept.
+    /// The path takes up to so much longer, drawn anew each span of the second length; order is
+    /// kept.
     pub(crate) jitter: Option<(Duration, Duration)>,
 }
 

@@ -34,8 +34,8 @@ fn increases_and_decreases_are_those_of_appendix_b() {
         (83_000.0, 72.0, 0.10),
     ];
     for (w, a, b) in rows {
-        // The table has the windows at which a(w) comes to the next whole number, with p(w) rounded to
-        // 0.078 / w^1.2.
+        // The table has the windows at which a(w) comes to the next whole number, with p(w) rounded
+        // to 0.078 / w^1.2.
         near(increase(w), a, 0.03);
         assert!((decrease(w) - b).abs() <= 0.006, "{} for {w}", decrease(w));
     }

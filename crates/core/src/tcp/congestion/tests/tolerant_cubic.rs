@@ -179,7 +179,8 @@ fn a_timeout_halves_nothing_unless_a_queue_stood() {
     let window = flow.congestion.window();
     flow.time_out();
     assert_eq!((flow.congestion.window(), flow.congestion.ssthresh()), (SMSS, window));
-    // The acknowledgments that are still on their way change nothing of that, nor does another timeout.
+    // The acknowledgments that are still on their way change nothing of that, nor does another
+    // timeout.
     flow.run_for(millis(20));
     flow.time_out();
     assert_eq!(flow.congestion.ssthresh(), window);

@@ -66,8 +66,8 @@ fn a_passive_open_sends_nothing_of_its_own() {
     assert_eq!(u64::from(data.window) << 7, 4 << 20);
 }
 
-/// RFC 7323, 4.3: the first segment is lost, so the second one, which completes the handshake, comes
-/// out of order.
+/// RFC 7323, 4.3: the first segment is lost, so the second one, which completes the handshake,
+/// comes out of order.
 #[test]
 fn a_segment_behind_a_lost_one_opens_a_connection_and_is_not_echoed() {
     let (mut a, mut b) = passive();

@@ -3,7 +3,8 @@
 //! - **Tail loss probes** (RFC 8985, section 7): one, after two round trips, outside recovery only.
 //! - **Probe timeouts** after QUIC's (RFC 9002, section 6.2): after a round trip, its variation and
 //!   what a receiver may wait; also in recovery, where a retransmission may have been the last
-//!   segment in flight. Three in a row without a back-off, then the retransmission timer has its turn.
+//!   segment in flight. Three in a row without a back-off, then the retransmission timer has its
+//!   turn.
 //! - **None**: the retransmission timer alone ends a silence.
 
 use crate::tcp::ledger::Ledger;
@@ -64,7 +65,8 @@ impl Probes {
         Probes { style, ..Probes::default() }
     }
 
-    /// Whether one may be scheduled, `open`: outside recovery. RFC 8985, 7.2, wants nothing sacked either.
+    /// Whether one may be scheduled, `open`: outside recovery. RFC 8985, 7.2, wants nothing sacked
+    /// either.
     pub(super) fn may_be_sent(&self, open: bool, ledger: &Ledger) -> bool {
         match self.style {
             Style::TailLoss => {
@@ -142,9 +144,9 @@ impl Probes {
         self.timer.is_some_and(|due| due <= now)
     }
 
-    /// The timer has expired, `open`: outside recovery. Which probe is to be sent, if any. A tail loss
-    /// probe is (7.3) if no other is in flight, and the round-trip time was measured since the last, or
-    /// since the beginning.
+    /// The timer has expired, `open`: outside recovery. Which probe is to be sent, if any. A tail
+    /// loss probe is (7.3) if no other is in flight, and the round-trip time was measured since the
+    /// last, or since the beginning.
     pub(super) fn expire(
         &mut self,
         now: Instant,
@@ -163,13 +165,15 @@ impl Probes {
                     known
                 }
             };
-        // In recovery the first segment's retransmission may be lost, and it moves on what was received.
+        // In recovery the first segment's retransmission may be lost, and it moves on what was
+        // received.
         let kind = if open && ledger.sacked().is_empty() { Kind::Last } else { Kind::First };
         self.asked.then_some(kind)
     }
 
-    /// An acknowledgment, of which RACK `has_learned`. By one of which it has not probes would go on, one
-    /// answered segment each, while the rest is never found lost: the retransmission timer finds it.
+    /// An acknowledgment, of which RACK `has_learned`. By one of which it has not probes would go
+    /// on, one answered segment each, while the rest is never found lost: the retransmission timer
+    /// finds it.
     pub(super) fn note_ack(&mut self, facts: &AckSummary, ledger: &Ledger, has_learned: bool) {
         self.asked = false;
         self.unmeasured &= facts.delivered.rtt.is_none();

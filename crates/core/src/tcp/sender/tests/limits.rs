@@ -88,8 +88,8 @@ fn shrunk(bytes: u64) -> Sender {
     sender
 }
 
-/// Fault seed 137778: what two hosts had in flight when their gateways went ended behind each other's windows, and so did
-/// their acknowledgments.
+/// Fault seed 137778: what two hosts had in flight when their gateways went ended behind each
+/// other's windows, and so did their acknowledgments.
 #[test]
 fn acknowledgments_stand_within_a_window_that_has_shrunk() {
     let stands = |bytes, unit| shrunk(bytes).seq_without_data(Bytes::new(unit));

@@ -135,8 +135,9 @@ fn duplicates_widen_the_window_for_sixteen_recoveries() {
     assert_eq!(window_of(false), 25);
 }
 
-/// The path was slow when it was measured, and is faster now: what is retransmitted is answered sooner than RACK
-/// believes. The peer takes what comes in order, and reports nothing else (its window is closed for that).
+/// The path was slow when it was measured, and is faster now: what is retransmitted is answered
+/// sooner than RACK believes. The peer takes what comes in order, and reports nothing else (its
+/// window is closed for that).
 #[test]
 fn probes_whose_answers_come_too_soon_leave_the_rest_to_the_timeout() {
     let mut sender = sender(config(RecoveryAlgorithm::RackPto, 40), 25);
@@ -233,8 +234,8 @@ fn behind_a_probe_the_retransmission_timer_expires_on_a_tick() {
     assert!(expiry > probe);
 }
 
-/// Fault seed 1415281: a smaller MTU sets the retransmission timer anew. What leaves at the moment for which
-/// it was set before asks for no probe at that very moment.
+/// Fault seed 1415281: a smaller MTU sets the retransmission timer anew. What leaves at the moment
+/// for which it was set before asks for no probe at that very moment.
 #[test]
 fn a_timer_that_was_set_anew_does_not_make_a_probe_due_at_once() {
     let config = SenderConfig { max_burst: 2 * SMSS, ..config(RecoveryAlgorithm::RackPto, 4) };

@@ -1,13 +1,14 @@
 //! What a round trip takes without a queue: the least one of late.
 //!
-//! Links change: a route over the ground gives way to a satellite, a satellite to the next one. So what is old is
-//! forgotten, and so is what cannot be right: where round trips have become much longer though little is sent, no
-//! queue of ours makes them so.
+//! Links change: a route over the ground gives way to a satellite, a satellite to the next one. So
+//! what is old is forgotten, and so is what cannot be right: where round trips have become much
+//! longer though little is sent, no queue of ours makes them so.
 
 use bentpipe_core::time::Duration;
 use std::collections::VecDeque;
 
-/// Rounds whose minimum round-trip times count: longer than it takes to notice a queue of ours and to drain it.
+/// Rounds whose minimum round-trip times count: longer than it takes to notice a queue of ours and
+/// to drain it.
 const ROUNDS: usize = 64;
 
 /// So many times as long, for so many rounds in a row, is another path.

@@ -17,7 +17,8 @@ const WIRE: f64 = 1_500.0 / 1_448.0;
 /// Bytes of a packet, to tell how many were lost.
 const PACKET: Bytes = Bytes::new(1_500);
 
-/// The number of the latest round in which a flow has lost something, if it has. Every flow keeps one: two bytes.
+/// The number of the latest round in which a flow has lost something, if it has. Every flow keeps
+/// one: two bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in super::super) struct LossyRound(Option<NonZeroU16>);
 

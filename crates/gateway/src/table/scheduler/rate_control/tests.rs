@@ -233,7 +233,8 @@ fn losses_of_the_smaller_part_do_not_slow_the_rest() {
     path.spared = 0.4;
     path.rounds(40);
     assert!(path.rounds(1) < 10e6);
-    // It was found, and does not help: some flows have a link of their own, which is asked for too much.
+    // It was found, and does not help: some flows have a link of their own, which is asked for too
+    // much.
     (path.carries, path.spared) = (4e6, 0.6);
     path.rounds(10);
     assert_eq!(path.rounds(1), f64::INFINITY);
