@@ -1,4 +1,4 @@
-//! Circles of imports: no crate has a large one among its files, nor any between its rooms.
+//! Circles of imports: none large among a crate's files, none between its rooms.
 //!
 //! A room is a top-level module of a crate. An import counts for the file that has what is
 //! imported: a module that passes on what its children have is none of the way.

@@ -38,11 +38,11 @@ enum Values {
 /// The values of a key that is declared with its form and its default.
 #[derive(Debug, Clone)]
 pub struct Declared {
-    /// Which values it takes, but for `choices`.
+    /// The values that it takes, but for `choices`.
     pub takes: String,
     /// The names of which it takes one.
     pub choices: &'static [&'static str],
-    /// What holds without it.
+    /// The value without it.
     pub default: String,
 }
 

@@ -187,7 +187,7 @@ impl<P: DirectionPacket> Direction<P> {
         self.link.take_lost().or_else(|| self.discarded_packets.as_mut()?.pop())
     }
 
-    /// Whether there is such a packet.
+    /// Says that there is such a packet.
     #[inline]
     pub fn has_lost(&self) -> bool {
         let discarded = self.discarded_packets.as_ref();
@@ -200,7 +200,7 @@ impl<P: DirectionPacket> Direction<P> {
         if taken < read { self.link.earliest_arrival(read, packet.wire_len()) } else { taken }
     }
 
-    /// Goes on as `change` says from `now` on. What is inside stays, and arrives when it was to.
+    /// Goes on as `change` says from `now` on. Packets inside stay, and arrive when they were to.
     pub fn change(&mut self, now: Instant, change: DirectionChange) {
         let DirectionChange { config, rate, delay, losses, impairments } = change;
         if losses {
@@ -237,7 +237,7 @@ impl<P: DirectionPacket> Direction<P> {
         &self.link
     }
 
-    /// What has become of the packets so far. A damaged packet counts as lost. A packet that is
+    /// The counters of the packets so far. A damaged packet counts as lost. A packet that is
     /// held up behind the link has been delivered, and one that arrives twice counts once.
     pub fn counters(&self) -> Counters {
         let counters = self.link.counters();
@@ -255,7 +255,7 @@ impl<P: DirectionPacket> Direction<P> {
         self.impairments.damaged
     }
 
-    /// What is inside altogether: in the link, and behind it.
+    /// The packets inside altogether: in the link, and behind it.
     pub fn inside(&self) -> Count {
         self.link.inside() + self.behind()
     }
@@ -271,7 +271,7 @@ impl<P: DirectionPacket> Direction<P> {
     /// Duplicates are counted as offered twice.
     ///
     /// # Errors
-    /// What does not add up.
+    /// The part that does not add up.
     pub fn check(&self) -> Result<(), String> {
         let Counters { offered, dropped, lost, delivered, .. } = self.link.counters();
         let inside = self.link.inside();

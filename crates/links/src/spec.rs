@@ -17,17 +17,17 @@ use rand_pcg::Pcg64Mcg;
 pub struct DirectionSpec {
     /// Bottleneck rate; `None` sends in no time.
     pub rate: Option<Varying<Rate>>,
-    /// What the link layer adds to each packet on the line.
+    /// The link layer's addition to each packet on the line.
     pub framing: Framing,
     /// The medium that it shares with all directions which name it, one packet at a time.
     pub medium: Option<String>,
     /// Propagation delay.
     pub delay: Varying<Duration>,
-    /// What waits for the line.
+    /// The queue before the line.
     pub queue: QueueKind,
-    /// What a shrinking delay does to the order of packets.
+    /// The order of packets where the delay shrinks.
     pub order: Order,
-    /// How packets are lost.
+    /// The losses of packets.
     pub loss: LossKind,
     /// Probability that a bit is wrong; one wrong bit loses its packet.
     pub bit_errors: Varying<Probability>,

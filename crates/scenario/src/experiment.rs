@@ -34,7 +34,7 @@ pub struct Point {
     pub index: usize,
     /// `delay=10ms, variant=end to end`; empty without a sweep.
     pub label: String,
-    /// The swept fields' paths and values, in the sweep's order; of variants `variant` and the
+    /// The paths and values of swept fields, in the sweep's order. Variants have `variant` and the
     /// name.
     pub values: Vec<(String, String)>,
     /// What is run.

@@ -1,7 +1,7 @@
 //! Variants: named steps of a sweep, each of which changes several fields together.
 //!
 //! A variant's fields are set after the swept ones. So a value may be that of another field at the
-//! same point, and a field that is swept and that a variant would hide is an error.
+//! same point. A swept field that a variant would hide is an error.
 
 use crate::path;
 use bentpipe_config::document::{Entry, Node, Table, Value};

@@ -67,7 +67,7 @@ impl Line {
         self.direction.link()
     }
 
-    /// What has become of packets: [`Direction::counters`].
+    /// The counters of packets: [`Direction::counters`].
     pub fn counters(&self) -> Counters {
         self.direction.counters()
     }

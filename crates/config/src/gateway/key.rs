@@ -1,8 +1,9 @@
 //! Keys of the gateway, each declared by one entry of its table.
 //!
-//! An entry names the key, the field of the configuration, its form with the bounds, what it means,
-//! and what a running gateway makes of a change. Parser, writer, reference page, help and tests go
-//! by the entries. Defaults are those of the configuration's `Default`, written by the form.
+//! An entry names the key and the field of the configuration. It has the form with its bounds, the
+//! meaning, and the effect of a change on a running gateway. Parser, writer, reference page, help
+//! and tests go by the entries. Defaults are those of the configuration's `Default`, written by the
+//! form.
 
 use super::Runs;
 use crate::document::Value;

@@ -4,7 +4,7 @@
 //! of settings such as `linux,iw=4` by [`Settings`]. Within such a list a comma parts the settings,
 //! so that a semicolon parts parameters as well: `linux,congestion=vegas:alpha=2;beta=4`.
 //!
-//! What goes by a name is a [`Choice`]: the enum declares the names.
+//! A [`Choice`] goes by a name: the enum declares the names.
 
 mod choice;
 mod parameters;

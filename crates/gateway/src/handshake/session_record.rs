@@ -1,5 +1,5 @@
-//! What a connection's hosts have agreed on in a handshake that a later gateway has not seen, as
-//! text: a line for each connection, so that an operator can read it.
+//! Session records: handshakes' agreements for a gateway that has not seen them, as text. Each
+//! connection has a line, so that an operator can read it.
 //!
 //! ```text
 //! bentpipe-records 1 86400
@@ -170,8 +170,8 @@ fn host(text: &str) -> Result<(PassedSyn, Offset), ()> {
     Ok((PassedSyn::known(isn, or_none(mss)?, shift, options), Offset::new(next)))
 }
 
-/// The text of these records, written at this time, in seconds of a clock that the reader has as
-/// well.
+/// The text of these records with the time of writing, in seconds. Its clock is one that the reader
+/// has as well.
 pub fn write_records(at: u64, records: impl IntoIterator<Item = SessionRecord>) -> String {
     let mut text = format!("{HEAD} {at}\n");
     let mut count = 0_u64;

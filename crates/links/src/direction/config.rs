@@ -1,4 +1,4 @@
-//! What a direction is made of, and what it becomes while it runs.
+//! The parts of a direction, and their changes while it runs.
 
 use crate::impaired::Impaired;
 use crate::loss::Outages;

@@ -12,14 +12,14 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What befalls packets, apart from the link's own losses.
+/// The faults of packets, apart from the link's own losses.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults {
     /// A packet arrives twice.
     pub duplicate: Probability,
     /// A packet is held up, by up to `jitter`, so that others overtake it.
     pub reorder: Probability,
-    /// How long it is held up at most.
+    /// The longest time for which it is held up.
     pub jitter: Duration,
     /// One bit of a packet is turned over; checksums find it, or it does not matter.
     pub corrupt: Probability,

@@ -1,4 +1,4 @@
-//! What jitter, reordering and damage make of flows.
+//! The effects of jitter, reordering and damage on flows.
 
 use super::{DATAGRAMS, DONE, TRANSFER, scenario};
 use crate::support::{link, main_flow, played};

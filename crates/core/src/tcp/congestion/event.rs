@@ -100,8 +100,8 @@ impl AckEvent {
 pub struct Response {
     /// It has reduced the window by itself because of losses: the sender counts that.
     pub reduced: bool,
-    /// It keeps the flow below what the path takes. What is delivered next says nothing about the
-    /// path, as if the application had no more to send.
+    /// It keeps the flow below what the path takes. The next deliveries say nothing about the path,
+    /// as if the application had no more to send.
     pub app_limited: bool,
     /// Whether the bound of one segment an acknowledgment has held the increase. None in slow
     /// start, and of controls without that bound.
@@ -148,8 +148,8 @@ impl LinkReport {
         if all == Bytes::ZERO { 0.0 } else { self.lost.as_f64() / all.as_f64() }
     }
 
-    /// Whether more was lost than a `share`, chance (three standard deviations) and a margin of
-    /// `beyond` explain, in packets of so many bytes.
+    /// Says whether more was lost than a `share`, chance and a margin of `beyond` explain. Chance
+    /// is three standard deviations, in packets of so many bytes.
     pub fn loses_more_than(&self, share: f64, beyond: f64, packet: Bytes) -> bool {
         let packets = self.packets(packet);
         let usual = packets * share;

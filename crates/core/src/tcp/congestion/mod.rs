@@ -83,12 +83,12 @@ pub enum PacingBasis {
 /// A congestion control algorithm: what it makes of acknowledgments and losses.
 ///
 /// The course of window and threshold through slow start, losses and idle times is provided, as all
-/// share it. What the sender promises:
+/// share it. The sender promises:
 ///
 /// - [`on_sent`](Congestion::on_sent) comes for each segment that has left, in order.
 /// - [`on_ack`](Congestion::on_ack) comes once for each acknowledgment that acknowledges, reports
 ///   or shows something new. Every byte delivered or lost is in one event.
-/// - What recovery has found comes before that: [`on_lost`](Congestion::on_lost) for each segment,
+/// - The findings of recovery come before that: [`on_lost`](Congestion::on_lost) for each segment,
 ///   then the one signal that follows from it ([`on_loss`](Congestion::on_loss),
 ///   [`on_recovered`](Congestion::on_recovered)). A timer may bring these, and
 ///   [`on_timeout`](Congestion::on_timeout), without an acknowledgment.

@@ -49,8 +49,8 @@ impl SentSegment {
     }
 }
 
-/// The segments that an acknowledgment newly reports, as RFC 8985 looks at them: each by when it
-/// was last sent and where it ends.
+/// The segments that an acknowledgment newly reports, for RFC 8985. Each has the time at which it
+/// was last sent, and its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrived {
     /// The most recently sent among those that were sent once.

@@ -1,4 +1,4 @@
-//! What a sender keeps of its congestion control's dealings, for itself and for those that ask.
+//! The account of a congestion control's answers, for the sender and for its observers.
 
 use super::{InitialWindow, SenderConfig};
 use crate::snapshot::Writer;

@@ -174,8 +174,7 @@ impl Sender {
         self.cwnd.ssthresh()
     }
 
-    /// How often the increase was held to one segment an acknowledgment, by controls with that
-    /// bound.
+    /// The number of increases that were held to one segment an acknowledgment.
     pub fn bound_count(&self) -> BoundCount {
         self.cwnd.bound_count()
     }

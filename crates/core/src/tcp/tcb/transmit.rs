@@ -12,7 +12,7 @@ impl Tcb {
     /// The next segment to be sent now.
     ///
     /// # Errors
-    /// What keeps data back, if no acknowledgment is to be sent either.
+    /// The limiter of the data, if no acknowledgment is to be sent either.
     pub fn poll_transmit(&mut self, now: Instant) -> Result<Outgoing, Limiter> {
         self.raise_if_due(now);
         let out = self.next_segment(now)?;
