@@ -53,6 +53,22 @@ impl<B: Buffer> SplicedFlow<B> {
         }
     }
 
+    /// Takes a segment of an open flow. The order of its steps matters:
+    ///
+    /// 1. Nothing is taken before the handshake is complete.
+    /// 2. Memory and promises cut the segment, or refuse its data, before TCP sees it: no byte is
+    ///    acknowledged that has no room.
+    /// 3. Queue management decides before TCP, which would acknowledge the segment.
+    /// 4. TCP takes the segment. A reset that it accepts ends the flow here.
+    /// 5. Segments for the far host alone, and signs of a bypass, are seen before anything is
+    ///    learned from the segment.
+    /// 6. The flow learns only from what TCP has taken: that the host lives, has the SYN-ACK, goes
+    ///    on with the connection, and which IP header it uses. Anybody can forge the rest.
+    /// 7. Data is stored, then room is made for more of it, then it is passed on: the sender of the
+    ///    other leg sees the whole of what has come in order.
+    /// 8. What the host has acknowledged is freed. Buffers are tuned by that, and windows opened
+    ///    after it, as they promise the room that became free.
+    /// 9. FINs pass last: they follow all data, and their acknowledgment may end the flow.
     fn on_segment_open(
         &mut self,
         now: Instant,
