@@ -124,7 +124,7 @@ fn in_words(found: &Value) -> String {
     };
     let word = |of: &Value, key: &str| of[key].as_str().unwrap_or("?").to_owned();
     let line =
-        |it: &Value| format!("{}: {}\n", word(it, "effect").replace('_', " "), word(it, "line"));
+        |it: &Value| format!("{}: {}\n", word(it, "effect").replace('-', " "), word(it, "line"));
     problems.iter().map(line).chain([last.to_owned()]).collect()
 }
 
