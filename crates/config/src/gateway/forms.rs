@@ -1,7 +1,7 @@
 //! Forms of values: how a key of the gateway is read, written, bounded and described.
 
-use super::Runs;
 use super::quantity::{Quantity, Within};
+use super::runs::Runs;
 use crate::document::Value;
 use crate::reader::{Reader, Result};
 use bentpipe_core::text::Choice;

@@ -5,7 +5,7 @@
 //! and tests go by the entries. Defaults are those of the configuration's `Default`, written by the
 //! form.
 
-use super::Runs;
+use super::runs::Runs;
 use crate::document::Value;
 use crate::reader::{Declared, Field, Reader, Result};
 use bentpipe_gateway::{Config, LegConfig};

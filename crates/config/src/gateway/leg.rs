@@ -1,12 +1,12 @@
 //! `[satellite]` and `[lan]`: how the two sides' TCP behaves.
 
-use super::Runs;
 use super::bounds::{RATES, ROUND_TRIPS, Size, Span, check_range};
 #[cfg(test)]
 use super::forms::Edges;
 use super::forms::{Conditional, Form, InScenarios, Optional, named};
 use super::key::{self, Help, Key, fields, key};
 use super::quantity::within;
+use super::runs::Runs;
 use crate::document::{Entry, Node, Table, Value};
 use crate::error::DocumentError;
 use crate::reader::{Context, Field, Reader, Result, Section, field};

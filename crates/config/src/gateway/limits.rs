@@ -1,11 +1,11 @@
 //! `[limits]`: how much the gateway may hold, and for how long.
 
-use super::Runs;
 use super::bounds::{Size, Span};
 use super::deployment::GatewayFile;
 use super::forms::Optional;
 use super::key::{Help, Key, fields, key};
 use super::quantity::{Range, within, within_by};
+use super::runs::Runs;
 use crate::reader::{Reader, Result, Section};
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Config;

@@ -14,10 +14,12 @@ mod leg;
 mod limits;
 mod policy;
 mod quantity;
+mod runs;
 mod splitting;
 
 pub use deployment::{GatewayFile, Interface};
 pub use example::example;
+pub use runs::Runs;
 
 use deployment::{FILE, INTERFACES, LOG, METRICS};
 use leg::{LEG, LEG_TCP, SATELLITE};
@@ -66,18 +68,6 @@ pub const TABLES: Section = Section {
     ],
     example: "",
 };
-
-/// Where a gateway runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runs {
-    /// In a simulation.
-    Simulated,
-    /// On a host with so many bytes of memory.
-    Deployed {
-        /// The host's.
-        memory: u64,
-    },
-}
 
 /// Changes `config` as the tables say that `reader` has, those of [`TABLES`].
 ///

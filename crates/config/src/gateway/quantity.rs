@@ -1,10 +1,10 @@
 //! Quantities with a minimum and a maximum: bytes, times, rates and counts.
 
-use super::Runs;
 use super::bounds::{Size, Span};
 #[cfg(test)]
 use super::forms::Edges;
 use super::forms::Form;
+use super::runs::Runs;
 use crate::document::Value;
 use crate::reader::{FromNode, Reader, Result};
 use bentpipe_core::time::Duration;
