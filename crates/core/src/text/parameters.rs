@@ -135,8 +135,6 @@ mod tests {
             ("x:a=1,a=2", "`x` has its parameter `a` twice"),
             ("x:a=-1", "`-1` is no value for `x`'s `a` (expected a number)"),
             ("x:a", "`` is no value for `x`'s `a` (expected a number)"),
-            ("x:min=on", "`min` is now `min-threshold`"),
-            ("x:min_threshold=on", "`min_threshold` is now `min-threshold`"),
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), message);
         }

@@ -212,17 +212,6 @@ fn each_choice_is_among_what_its_key_takes() {
 }
 
 #[test]
-fn an_old_key_is_answered_with_the_new_one() {
-    for (old, new) in [
-        ("control=cubic", "`control` is now `congestion`"),
-        ("least-mtu=296", "`least-mtu` is now `min-mtu`"),
-        ("linux,max-unanswered=3", "`max-unanswered` is now `max-retries`"),
-    ] {
-        assert_eq!(message(old), new);
-    }
-}
-
-#[test]
 fn windows_95_has_8_kb_and_no_options() {
     let preset = PRESETS.iter().find(|preset| preset.name == "windows-95").unwrap();
     for part in ["receive-buffer=8KiB", "window-scale=off", "sack=off", "timestamps=off"] {
