@@ -1,9 +1,10 @@
 //! The text forms of a link's elements: `name` or `name:key=value,key=value`.
 
+mod exact;
 mod queue;
 mod write;
 
-pub(super) use write::Exact;
+pub(super) use exact::Exact;
 
 use super::gilbert_elliott::{GilbertElliott, States};
 use super::{LossKind, Outages, OutagesError, QueueLimitError};
