@@ -102,7 +102,8 @@ fn no_link_is_dead() {
 }
 
 /// A file that whoever follows docs/extending.md writes.
-const TO_BE_WRITTEN: &str = "crates/core/src/tcp/congestion/illinois.rs";
+const TO_BE_WRITTEN: [&str; 2] =
+    ["crates/core/src/tcp/congestion/illinois.rs", "crates/core/src/link/blue.rs"];
 
 /// What stands in code type in a line and names a source file or a script of ours: a path with a
 /// folder, from the root or from within a crate (`congestion/tests/cubic.rs`).
@@ -125,7 +126,9 @@ fn files_that_documents_name_are_there() {
         for (number, line) in prose(&text) {
             for source in sources(line) {
                 named += 1;
-                if source != TO_BE_WRITTEN && !found.iter().any(|file| file.ends_with(source)) {
+                if !TO_BE_WRITTEN.contains(&source)
+                    && !found.iter().any(|file| file.ends_with(source))
+                {
                     missing.push(format!("{}:{number}: {source}", path.display()));
                 }
             }

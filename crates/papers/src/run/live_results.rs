@@ -69,7 +69,8 @@ pub struct Conditions {
     pub late_p99_ms: f64,
     /// The share of the processors' time that was in use, by whomever.
     pub busy: f64,
-    /// What was read off the packets of a link ([`bottleneck`](crate::live::bottleneck)), if one was recorded.
+    /// What was read off the packets of a link ([`bottleneck`](crate::live::bottleneck)), if one
+    /// was recorded.
     pub packets: BTreeMap<String, f64>,
 }
 
