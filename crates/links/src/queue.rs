@@ -30,7 +30,7 @@ const PLAIN: &str = "A limit alone is that of such a queue. Every queue can be a
                      way) it is an interface's, 1000 full-sized packets as Linux's hold, so that a host does not lose \
                      what it has ready to send. A bottleneck without delay should say its own.";
 
-/// The tables of queues, one for each discipline in the order of [`QueueName::VARIANTS`], made of
+/// The tables of queues, one for each discipline in the order of `QueueName::VARIANTS`, made of
 /// its entry. Their texts last as long as the program.
 static SECTIONS: LazyLock<Vec<Section>> =
     LazyLock::new(|| QueueKind::entries().into_iter().map(section).collect());

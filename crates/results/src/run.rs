@@ -8,8 +8,9 @@ use bentpipe_core::link::{Count, Counters};
 pub struct Sinks {
     /// Packets that pass hosts and sides of gateways.
     ///
-    /// They are those of the nodes and flows that [`Record`](bentpipe_scenario::Record) names. A
-    /// capture looks and changes nothing: the outcome is the same with and without.
+    /// They are those of the nodes and flows that
+    /// [`SeriesRecording`](bentpipe_scenario::SeriesRecording) names. A capture looks and changes
+    /// nothing: the outcome is the same with and without.
     pub packets: Option<Box<dyn PacketSink>>,
     /// Events of the same flows' connections there, with their causes.
     pub events: Option<Box<dyn EventSink>>,

@@ -1,4 +1,4 @@
-//! Splitting a connection in mid-life: a [candidate](super::candidates) becomes a flow.
+//! Splitting a connection in mid-life: a [candidate](crate::forwarded::Candidates) becomes a flow.
 
 use super::flow::Flow;
 use super::{Disposition, Gateway};

@@ -50,7 +50,7 @@ impl TimeWaitTable {
         self.flows.insert(key, flow);
     }
 
-    /// When [`Over::expire`] has something to do, if ever.
+    /// When [`TimeWaitTable::expire`] has something to do, if ever.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         (!self.flows.is_empty()).then_some(self.sweep_at)
     }
