@@ -26,7 +26,7 @@ use progress::DemoProgress;
 /// Builds five network namespaces, runs nginx and curl at the ends and a satellite link of 8 Mbit/s
 /// and 250 ms each way between them, and measures files of 10 KB to 10 MB. Then the link loses one
 /// packet in a hundred, each way, and 10 MB come by CUBIC and BBR end to end, through gateways that
-/// have been told nothing, and through gateways that know the link: all at once, on networks of
+/// are not configured, and through gateways that know the link: all at once, on networks of
 /// their own. What is not complete after a minute is stopped. It takes two minutes. Everything it
 /// makes is gone when it ends. Without root it runs the same downloads in virtual time.
 #[derive(Debug, clap::Args)]

@@ -27,7 +27,7 @@ pub enum Variant {
     EndToEnd,
     /// By the hosts alone, with BBR.
     EndToEndBbr,
-    /// Through gateways that have been told nothing about the link.
+    /// Through unconfigured gateways.
     Estimated,
     /// Through gateways that know its rate and round trip.
     Known,

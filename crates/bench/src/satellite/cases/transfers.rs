@@ -159,8 +159,8 @@ fn both_ways() -> Case {
         .target(known(1.3))
 }
 
-/// Links that need more than the usual buffers, with gateways that have been told nothing but the
-/// link.
+/// Links that need more than the usual buffers, with gateways of which is configured nothing but
+/// the link.
 fn fast(long: bool) -> Vec<Case> {
     let sizes = [Size::MB_100, Size::GB_1];
     let sizes = &sizes[..if long { 2 } else { 1 }];
