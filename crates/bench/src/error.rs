@@ -10,4 +10,15 @@ pub enum BenchError {
     /// The kernel does not say what a process has used.
     #[error("cannot read what the process has used: {0}")]
     Usage(String),
+    /// A file of cases.
+    #[error("{file}: {why}")]
+    File {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It was stopped.
+    #[error("stopped")]
+    Stopped,
 }

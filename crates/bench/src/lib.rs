@@ -4,7 +4,10 @@
 
 pub mod demo;
 mod error;
+mod files;
+mod player;
 pub mod satellite;
 pub mod simulator;
 
 pub use error::BenchError;
+pub use player::World;

@@ -1,6 +1,7 @@
 //! An experiment: a scenario's file with its sweep and its repetitions.
 
 use crate::change::{self, Change, Changes};
+use crate::copies;
 use crate::figure::{self, Figure};
 use crate::repeat::{self, Repeat};
 use crate::scenario::{self, Scenario};
@@ -154,6 +155,20 @@ impl Experiment {
             scenario: scenario.expect("every point was checked when the file was read"),
             canonical: canonical(document, &context.into_files()),
         }
+    }
+
+    /// Point `index` as a scenario of its own, with all copies made and all numbers in their
+    /// places.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn written_out(&self, index: usize) -> String {
+        let read = |path: &str| Ok(self.files[path].clone());
+        let context = Context::new(&self.file, &self.source, &read);
+        let document = self.sweep.changed(&context, &self.document, index);
+        let document = document.expect("every point was expanded when the file was read");
+        let written_out = copies::expand(&context, &document);
+        document::write(&written_out.expect("every point was checked when the file was read"))
     }
 
     /// All points, in order.

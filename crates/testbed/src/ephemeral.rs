@@ -1,6 +1,6 @@
 //! A run on a testbed of its own, which is gone afterwards.
 
-use crate::flows::PlayError;
+use crate::flows::{PlayError, Progress};
 use crate::network::{self, Network, NetworkError, Request};
 use crate::plan::LivePoint;
 use crate::play::{self, Run};
@@ -37,6 +37,38 @@ impl Drop for Down {
     }
 }
 
+impl EphemeralTestbed {
+    /// Brings up the testbed that `request` describes, as `live` is at its beginning.
+    ///
+    /// # Errors
+    /// [`PlayError`].
+    pub fn up(
+        request: &Request<'_>,
+        live: &LivePoint,
+        stop: &AtomicBool,
+    ) -> Result<EphemeralTestbed, PlayError> {
+        let network = match Network::up(request, &live.stack, &live.gateways, stop) {
+            Err(NetworkError::Interrupted) => return Err(PlayError::Cancelled),
+            other => other?,
+        };
+        Ok(EphemeralTestbed { network, _down: Down(request.name.to_owned()) })
+    }
+
+    /// Makes run `run` of a point on it, as [`play::run`] does.
+    ///
+    /// # Errors
+    /// [`PlayError`].
+    pub fn run(
+        &mut self,
+        live: &LivePoint,
+        run: u32,
+        record: Option<usize>,
+        go_on: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Run, PlayError> {
+        play::run(&mut self.network, live, run, record, go_on)
+    }
+}
+
 /// Brings up the testbed that `request` describes for a point, and makes run `run` on it. The
 /// packets of the link `record` are recorded, if there is one.
 ///
@@ -49,14 +81,10 @@ pub fn run(
     record: Option<usize>,
     stop: &AtomicBool,
 ) -> Result<EphemeralRun, PlayError> {
-    let network = match Network::up(request, &live.stack, &live.gateways, stop) {
-        Err(NetworkError::Interrupted) => return Err(PlayError::Cancelled),
-        other => other?,
-    };
-    let mut testbed = EphemeralTestbed { network, _down: Down(request.name.to_owned()) };
-    let network = &mut testbed.network;
-    let mut go_on = |_| !stop.load(Ordering::Relaxed);
-    let run = play::run(network, live, run, record, &mut go_on)?;
+    let mut testbed = EphemeralTestbed::up(request, live, stop)?;
+    let mut go_on = |_: Progress| !stop.load(Ordering::Relaxed);
+    let run = testbed.run(live, run, record, &mut go_on)?;
+    let network = &testbed.network;
     let capture = record.map(|link| network.folder().capture(link));
     let said = said(network, live);
     Ok(EphemeralRun { run, capture, said, testbed })

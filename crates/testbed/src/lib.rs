@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod browser;
+pub mod congestion_control;
 pub mod ephemeral;
 pub mod five_hosts;
 pub mod flows;

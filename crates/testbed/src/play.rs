@@ -1,6 +1,6 @@
 //! One run on a testbed that is up.
 
-use crate::flows::{self, Host, PlayError};
+use crate::flows::{self, Host, PlayError, Progress};
 use crate::network::{LinkReport, Network, NetworkError};
 use crate::outcome::{self, Measured};
 use crate::plan::LivePoint;
@@ -27,8 +27,8 @@ pub struct Run {
 }
 
 /// Makes run `run` of a point, with links as new and gateways started anew. The packets of the link
-/// `record` are recorded, if there is one. `go_on` hears what share of its longest time has passed,
-/// and says whether it is to go on.
+/// `record` are recorded, if there is one. `go_on` hears how far it has come, and says whether it
+/// is to go on.
 ///
 /// # Errors
 /// [`PlayError`].
@@ -37,9 +37,9 @@ pub fn run(
     live: &LivePoint,
     run: u32,
     record: Option<usize>,
-    go_on: &mut dyn FnMut(f64) -> bool,
+    go_on: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Run, PlayError> {
-    if !go_on(0.0) {
+    if !go_on(Progress::default()) {
         return Err(PlayError::Cancelled);
     }
     let begin = ProcessorTimes::now();
@@ -86,7 +86,7 @@ struct Watch<'a> {
     before: Vec<Value>,
     after: Vec<Value>,
     links: Vec<LinkReport>,
-    go_on: &'a mut dyn FnMut(f64) -> bool,
+    go_on: &'a mut dyn FnMut(Progress) -> bool,
 }
 
 impl Watch<'_> {
@@ -120,7 +120,7 @@ impl Host for Watch<'_> {
         Ok(())
     }
 
-    fn go_on(&mut self, share: f64) -> bool {
-        (self.go_on)(share)
+    fn go_on(&mut self, progress: Progress) -> bool {
+        (self.go_on)(progress)
     }
 }

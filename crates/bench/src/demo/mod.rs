@@ -1,28 +1,142 @@
-//! The demo: real downloads over an emulated GEO link, with and without the gateways, and the same
-//! ones in virtual time.
-//!
-//! The scene is that of the papers: one client, one server, a geostationary satellite between
-//! them, files from one that fits the initial window to one that fills the link for seconds
-//! (Henderson and Katz 1999; Bharadwaj et al. 1999, 2001).
+//! The demo: downloads over a geostationary link with and without the gateways, on real hosts or in
+//! virtual time. Its scenarios are in `bench/demo.toml`.
 
 pub mod chart;
+mod download;
+mod files;
 pub mod lossy;
-pub mod measure;
 mod progress;
 pub mod report;
-pub mod simulated;
 
-use std::time::Duration;
-
-use bentpipe_core::units::Rate;
-use bentpipe_testbed::five_hosts::SatelliteLink;
+use crate::BenchError;
+use crate::files::Files;
+use crate::player::World;
+use crate::satellite::case::{Case, Column};
+use crate::satellite::family::{self, spaced};
+use crate::satellite::measure::LINK;
+use bentpipe_core::link::QueueKind;
+use bentpipe_core::time::Instant;
+use bentpipe_links::DirectionSpec;
+use bentpipe_scenario::{Change, Scenario};
+use report::Report;
+use std::sync::atomic::AtomicBool;
 
 pub use progress::Progress;
 
-/// The four files: KB and MB are decimal.
-pub const SIZES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+/// Its scenarios.
+const FILE: &str = "demo.toml";
+/// CUBIC with losses takes minutes, which nobody wants to wait for: what is not complete after this
+/// is stopped.
+const PATIENCE: &str = "60s";
 
-/// A geostationary link as the demo has it: 8 Mbit/s, 250 ms, one bandwidth-delay product.
-pub fn geo_link() -> SatelliteLink {
-    SatelliteLink::with_bdp_queue(Rate::from_bits_per_sec(8_000_000), Duration::from_millis(250))
+/// The demo.
+#[derive(Debug)]
+pub struct Demo {
+    world: World,
+    gateways: bool,
+    /// One for each size.
+    files: Vec<Case>,
+    /// The largest, with losses.
+    lossy: Case,
+}
+
+impl Demo {
+    /// The demo in `world`, with gateways or without.
+    ///
+    /// # Errors
+    /// Its file is wrong.
+    pub fn new(world: World, gateways: bool) -> Result<Demo, BenchError> {
+        let changes = match world {
+            World::Live => vec![Change::new("run.duration", PATIENCE)],
+            World::Simulated => Vec::new(),
+        };
+        let mut files = family::read(&Files::BuiltIn, FILE, &changes, false)?;
+        let lossy = files.pop().ok_or_else(|| BenchError::File {
+            file: FILE.to_owned(),
+            why: "there is no case".to_owned(),
+        })?;
+        Ok(Demo { world, gateways, files, lossy })
+    }
+
+    /// Steps of progress.
+    pub fn steps(&self) -> usize {
+        let columns = if self.gateways { 2 } else { 1 };
+        columns * self.files.len() + 1
+    }
+
+    /// The satellite link in words: its rate, delay and queue.
+    pub fn link(&self) -> String {
+        let point = self.lossy.point(Column::EndToEnd);
+        point.map_or_else(String::new, |point| describe(&point.scenario))
+    }
+
+    /// Makes all downloads, or stops at `stop`.
+    ///
+    /// # Errors
+    /// A download failed, or a byte of it was wrong. [`BenchError::Stopped`].
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        progress: &mut dyn Progress,
+    ) -> Result<Report, BenchError> {
+        let rows = files::all(self, stop, progress)?;
+        let lossy = lossy::all(self, stop, progress)?;
+        Ok(Report { rows, lossy })
+    }
+}
+
+/// The satellite link of a scenario in words: `8 Mbit/s, 250 ms each way, queue 500 KB`.
+fn describe(scenario: &Scenario) -> String {
+    let Some(link) = scenario.links.iter().find(|link| link.name == LINK) else {
+        return String::new();
+    };
+    let DirectionSpec { rate, delay, queue, .. } = &link.forward;
+    let rate = rate.as_ref().map_or_else(String::new, |rate| rate.at(Instant::ZERO).to_string());
+    let queue = match queue {
+        QueueKind::DropTail(limit) => limit.to_string(),
+        other => other.to_string(),
+    };
+    let (rate, queue) = (spaced(&rate), spaced(&queue));
+    format!("{rate}, {} ms each way, queue {queue}", delay.at(Instant::ZERO).as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lossy::Variant;
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    struct Silent;
+
+    impl Progress for Silent {
+        fn begin(&mut self, _: &str) {}
+        fn update(&mut self, _: &str) {}
+        fn note(&mut self, _: &str) {}
+        fn left_out(&self, _: &str, _: &str) {}
+    }
+
+    #[test]
+    fn gateways_are_near_the_limit_never_slower_and_fast_where_cubic_takes_minutes() {
+        let demo = Demo::new(World::Simulated, true).unwrap();
+        assert_eq!(demo.link(), "8 Mbit/s, 250 ms each way, queue 500 KB");
+        assert_eq!(demo.steps(), 9);
+        let Report { rows, lossy } = demo.run(&AtomicBool::new(false), &mut Silent).unwrap();
+        assert_eq!(
+            rows.iter().map(|row| row.bytes).collect::<Vec<_>>(),
+            [10_000, 100_000, 1_000_000, 10_000_000]
+        );
+        for row in &rows {
+            let gateways = row.gateways_s.unwrap();
+            assert!(row.hashes_match);
+            assert!(gateways >= row.limit_s * 0.99 && gateways < row.limit_s * 1.1, "{row:?}");
+            assert!(gateways <= row.end_to_end_s * 1.05, "{row:?}");
+        }
+        let seconds = |variant| {
+            let mut all = lossy.transfers.iter();
+            all.find(|transfer| transfer.variant == variant).unwrap().seconds.unwrap()
+        };
+        assert!(seconds(Variant::Known) < 1.1 * lossy.limit_s, "{lossy:?}");
+        assert!(seconds(Variant::Estimated) < seconds(Variant::EndToEndBbr) * 1.1, "{lossy:?}");
+        assert!(seconds(Variant::EndToEnd) > 60.0, "{lossy:?}");
+    }
 }

@@ -1,13 +1,13 @@
-//! Who hears how far the measurements have come.
+//! The listener that hears how far the downloads have come.
 
 /// What is shown of them.
 pub trait Progress {
-    /// A measurement begins.
+    /// A download begins.
     fn begin(&mut self, what: &str);
-    /// The same measurement has come so far.
+    /// The same download has come so far.
     fn update(&mut self, what: &str);
     /// Something has happened in it.
     fn note(&mut self, what: &str);
-    /// `what` cannot be measured here.
+    /// `what` cannot be had here.
     fn left_out(&self, what: &str, why: &str);
 }

@@ -5,13 +5,15 @@ use super::case::{Case, Column};
 use super::measure::{Measured, measure};
 use super::row::Row;
 use crate::BenchError;
+use crate::player::{Player, Progress, World};
 use bentpipe_lab::caught;
 use bentpipe_results::RunError;
-use bentpipe_scenario::Scenario;
-use std::collections::BTreeMap;
+use bentpipe_scenario::{Experiment, Scenario};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tracing::subscriber::NoSubscriber;
 
@@ -19,6 +21,8 @@ use tracing::subscriber::NoSubscriber;
 struct Series {
     /// A case that it belongs to, for messages.
     case: String,
+    experiment: Arc<Experiment>,
+    point: usize,
     scenario: Scenario,
     runs: u64,
     /// A run takes long: it is begun early.
@@ -35,24 +39,43 @@ pub struct Campaign<'a> {
 
 impl Campaign<'_> {
     /// Of `cases`, with so many `seeds`.
-    pub fn new(cases: &[Case], seeds: u64) -> Result<Campaign<'_>, BenchError> {
+    pub fn new(cases: &[Case], seeds: u64) -> Campaign<'_> {
         let (mut series, mut known): (Vec<Series>, _) = (Vec::new(), BTreeMap::new());
         let mut columns = Vec::new();
         for case in cases {
             let mut of_case = BTreeMap::new();
-            let runs = case.seeds.of(seeds);
-            for (column, setup) in &case.columns {
-                let point = setup.point().map_err(|error| BenchError::Run(error.to_string()))?;
+            for (column, &index) in &case.columns {
+                let point = case.experiment.point(index);
+                // Without chance all runs are the same.
+                let runs = if point.scenario.is_random() { case.seeds.of(seeds) } else { 1 };
                 let index = *known.entry((point.canonical, runs)).or_insert_with(|| {
-                    let (case, scenario) = (case.name.clone(), point.scenario);
-                    series.push(Series { case, scenario, runs, long: runs < seeds });
+                    series.push(Series {
+                        case: case.name.clone(),
+                        experiment: Arc::clone(&case.experiment),
+                        point: index,
+                        scenario: point.scenario,
+                        runs,
+                        long: runs < seeds,
+                    });
                     series.len() - 1
                 });
                 of_case.insert(*column, index);
             }
             columns.push(of_case);
         }
-        Ok(Campaign { cases, series, columns })
+        Campaign { cases, series, columns }
+    }
+
+    /// The same with so many runs of each column, whether chance has a part in it or not: on real
+    /// hosts it always has.
+    #[must_use]
+    pub fn with_runs(mut self, runs: u64) -> Self {
+        for series in &mut self.series {
+            series.runs = runs;
+            // Columns of a case run side by side.
+            series.long = false;
+        }
+        self
     }
 
     /// How many runs there are.
@@ -60,45 +83,45 @@ impl Campaign<'_> {
         self.series.iter().map(|series| series.runs).sum()
     }
 
-    /// Makes all runs, or stops at `stop`; the rows of the cases whose runs were all made.
-    /// `progress` hears after each how many have been made, and the case of the last one.
+    /// Makes all runs in `world`, or stops at `stop`; the rows of the cases whose runs were all
+    /// made. `progress` hears after each how many have been made, and the case of the last one.
+    ///
+    /// # Errors
+    /// A run failed.
     pub fn run(
         &self,
+        world: World,
         threads: NonZeroUsize,
         stop: &AtomicBool,
         progress: &(impl Fn(u64, &str) + Sync),
     ) -> Result<Vec<Row>, BenchError> {
-        let mut jobs: Vec<(usize, u64)> = Vec::new();
-        for long in [true, false] {
-            let some = self.series.iter().enumerate().filter(|(_, series)| series.long == long);
-            jobs.extend(some.flat_map(|(index, series)| (0..series.runs).map(move |r| (index, r))));
-        }
+        let jobs = self.jobs(world);
         let (begun, failed) = (AtomicUsize::new(0), Mutex::new(None));
         let all: Mutex<BTreeMap<(usize, u64), Measured>> = Mutex::default();
-        thread::scope(|scope| {
-            for _ in 0..threads.get() {
-                scope.spawn(|| {
-                    // What gateways say of lossy flows is not what is asked here.
-                    let _silence = tracing::subscriber::set_default(NoSubscriber::new());
-                    while !stop.load(Ordering::Relaxed) {
-                        let Some(&job) = jobs.get(begun.fetch_add(1, Ordering::Relaxed)) else {
-                            return;
-                        };
-                        match self.one(job, stop) {
-                            Ok(Some(measured)) => {
-                                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-                                all.insert(job, measured);
-                                progress(all.len() as u64, &self.series[job.0].case);
-                            }
-                            Ok(None) => return,
-                            Err(error) => {
-                                *failed.lock().unwrap_or_else(PoisonError::into_inner) =
-                                    Some(error);
-                                begun.store(jobs.len(), Ordering::Relaxed);
-                            }
-                        }
+        let work = |worker| {
+            // What gateways say of lossy flows is not what is asked here.
+            let _silence = tracing::subscriber::set_default(NoSubscriber::new());
+            let mut player = world.player(worker);
+            while !stop.load(Ordering::Relaxed) {
+                let Some(&job) = jobs.get(begun.fetch_add(1, Ordering::Relaxed)) else { return };
+                match self.one(&mut *player, job, stop) {
+                    Ok(Some(measured)) => {
+                        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                        all.insert(job, measured);
+                        progress(all.len() as u64, &self.series[job.0].case);
                     }
-                });
+                    Ok(None) => return,
+                    Err(error) => {
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                        begun.store(jobs.len(), Ordering::Relaxed);
+                    }
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for worker in 0..threads.get() {
+                let work = &work;
+                scope.spawn(move || work(worker));
             }
         });
         if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -107,15 +130,48 @@ impl Campaign<'_> {
         Ok(self.rows(&all.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
+    /// All runs, in the order in which they begin.
+    fn jobs(&self, world: World) -> Vec<(usize, u64)> {
+        let series = || self.series.iter().enumerate();
+        match world {
+            World::Simulated => {
+                let of = |long| series().filter(move |(_, series)| series.long == long);
+                let runs = of(true).chain(of(false));
+                runs.flat_map(|(index, series)| (0..series.runs).map(move |run| (index, run)))
+                    .collect()
+            }
+            // The columns of a case next to each other: they meet the same machine.
+            World::Live => {
+                let most = self.series.iter().map(|series| series.runs).max().unwrap_or(0);
+                let mut jobs: Vec<(usize, u64)> = Vec::new();
+                for columns in &self.columns {
+                    for run in 0..most {
+                        let of_run = columns.values().map(|index| (*index, run));
+                        jobs.extend(of_run.filter(|(index, run)| *run < self.series[*index].runs));
+                    }
+                }
+                let mut known = BTreeSet::new();
+                jobs.retain(|job| known.insert(*job));
+                jobs
+            }
+        }
+    }
+
     /// One run; None if it was stopped.
-    fn one(&self, job: (usize, u64), stop: &AtomicBool) -> Result<Option<Measured>, BenchError> {
-        let Series { case, scenario, .. } = &self.series[job.0];
-        let go_on = |_| !stop.load(Ordering::Relaxed);
-        match caught(|| measure(scenario, job.1, go_on)) {
-            Ok(Ok(measured)) => Ok(Some(measured)),
+    fn one(
+        &self,
+        player: &mut dyn Player,
+        job: (usize, u64),
+        stop: &AtomicBool,
+    ) -> Result<Option<Measured>, BenchError> {
+        let Series { case, experiment, point, scenario, .. } = &self.series[job.0];
+        let mut go_on = |_: Progress| !stop.load(Ordering::Relaxed);
+        let failed = |why: &dyn Display| BenchError::Run(format!("{case}, run {}: {why}", job.1));
+        match caught(|| player.play(experiment, *point, job.1, stop, &mut go_on)) {
+            Ok(Ok(outcome)) => Ok(Some(measure(scenario, &outcome))),
             Ok(Err(RunError::Cancelled)) => Ok(None),
-            Ok(Err(error)) => Err(BenchError::Run(format!("{case}, run {}: {error}", job.1))),
-            Err(panic) => Err(BenchError::Run(format!("{case}, run {}: {panic}", job.1))),
+            Ok(Err(error)) => Err(failed(&error)),
+            Err(panic) => Err(failed(&panic)),
         }
     }
 

@@ -1,39 +1,56 @@
 //! A case: what is run in each of its columns, its limit, and what is wanted of it.
 
 use super::limit::Limit;
-use super::setup::Setup;
 use super::target::Target;
+use bentpipe_scenario::{Experiment, Point};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// A column of the table that is simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Column {
+/// A column of the table: a variant of the case's scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, strum::EnumString)]
+pub enum Column {
     /// The hosts alone, as Linux is: CUBIC.
+    #[serde(rename = "end to end")]
+    #[strum(serialize = "end to end")]
     EndToEnd,
     /// The hosts alone, with BBR.
+    #[serde(rename = "end to end BBR")]
+    #[strum(serialize = "end to end BBR")]
     EndToEndBbr,
-    /// Gateways that have been told rate and round trip.
+    /// Gateways that are configured with rate and round trip.
+    #[serde(rename = "known")]
+    #[strum(serialize = "known")]
     Known,
-    /// Gateways of which the one at the server has been told, and tells the other one.
+    /// Gateways of which the one at the server is configured, and informs the other one.
+    #[serde(rename = "server told")]
+    #[strum(serialize = "server told")]
     ServerTold,
     /// The same of the one at the client.
+    #[serde(rename = "client told")]
+    #[strum(serialize = "client told")]
     ClientTold,
     /// Gateways with nothing configured.
+    #[serde(rename = "estimated")]
+    #[strum(serialize = "estimated")]
     Estimated,
     /// The third party's flow without the others. It is not shown.
+    #[serde(rename = "alone")]
+    #[strum(serialize = "alone")]
     Alone,
 }
 
-/// How many of the seeds a case is run with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// How many of the seeds a case is run with, where chance has a part in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Seeds {
     /// All.
+    #[default]
     All,
     /// A tenth: it takes long, or varies little.
     Tenth,
     /// A hundredth: it takes very long, and hardly varies.
     Hundredth,
-    /// One: nothing in it is random.
-    One,
 }
 
 impl Seeds {
@@ -43,7 +60,6 @@ impl Seeds {
             Seeds::All => seeds,
             Seeds::Tenth => seeds.div_ceil(10),
             Seeds::Hundredth => seeds.div_ceil(100),
-            Seeds::One => 1,
         }
     }
 }
@@ -51,74 +67,51 @@ impl Seeds {
 /// A case of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// What it is called, as no other one is.
+    /// Its name, which no other one has.
     pub name: String,
     pub(super) seeds: Seeds,
     /// What an ideal sender takes; None where times say little.
-    pub(super) limit: Option<Limit>,
-    pub(super) columns: Vec<(Column, Setup)>,
-    /// Which column the figures are taken from that are not times, and which figures.
-    pub(super) figures: Option<(Column, Figures)>,
+    pub(crate) limit: Option<Limit>,
+    pub(crate) experiment: Arc<Experiment>,
+    /// Its columns, and the point of the experiment that each is.
+    pub(crate) columns: BTreeMap<Column, usize>,
+    /// The figures that are no times.
+    pub(super) figures: Option<Figures>,
     /// Columns whose ratio of means is shown: the one with the gateway, and the one without.
     pub(super) ratio: Option<(Column, Column)>,
     pub(super) targets: Vec<Target>,
 }
 
-/// Figures of a case that are not times.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Figures of a case that are no times, and the column that they are of.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Figures {
-    /// Goodput, as a share of so many bit/s.
-    Goodput(f64),
+    /// Goodput, as a share of what the link can carry.
+    Goodput(Column),
     /// Of many flows that share the link: the same share, utilisation, Jain's index, drops and
     /// queueing.
-    Sharing(f64),
-    /// Of a third party's flow: its goodput, as a share of so many bit/s, and queueing.
-    Beside(f64),
+    Sharing(Column),
+    /// Of a third party's flow: its goodput, as a part of its share of the link, and queueing.
+    ThirdParty(Column),
     /// What was retransmitted.
-    Retransmitted,
+    Retransmitted(Column),
+}
+
+impl Figures {
+    /// The column that they are of.
+    pub(super) fn column(&self) -> Column {
+        match *self {
+            Figures::Goodput(column)
+            | Figures::Sharing(column)
+            | Figures::ThirdParty(column)
+            | Figures::Retransmitted(column) => column,
+        }
+    }
 }
 
 impl Case {
-    /// A case that has nothing yet but its name and seeds.
-    pub(super) fn new(name: impl Into<String>, seeds: Seeds) -> Case {
-        Case {
-            name: name.into(),
-            seeds,
-            limit: None,
-            columns: Vec::new(),
-            figures: None,
-            ratio: None,
-            targets: Vec::new(),
-        }
-    }
-
-    /// With this limit.
-    pub(super) fn limit(mut self, limit: Limit) -> Case {
-        self.limit = Some(limit);
-        self
-    }
-
-    /// With one more column.
-    pub(super) fn column(mut self, column: Column, setup: Setup) -> Case {
-        self.columns.push((column, setup));
-        self
-    }
-
-    /// With these figures of `column`.
-    pub(super) fn figures(mut self, column: Column, figures: Figures) -> Case {
-        self.figures = Some((column, figures));
-        self
-    }
-
-    /// With the ratio of the means of two columns.
-    pub(super) fn ratio(mut self, with: Column, without: Column) -> Case {
-        self.ratio = Some((with, without));
-        self
-    }
-
-    /// With one more target.
-    pub(super) fn target(mut self, target: Target) -> Case {
-        self.targets.push(target);
-        self
+    /// What is run in a column, if it has that one.
+    pub fn point(&self, column: Column) -> Option<Point> {
+        self.columns.get(&column).map(|index| self.experiment.point(*index))
     }
 }

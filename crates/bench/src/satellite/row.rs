@@ -1,6 +1,8 @@
 //! A row of the table, from the runs of its case.
 
+use super::capacity::Capacity;
 use super::case::{Case, Column, Figures};
+use super::limit::Limit;
 use super::measure::Measured;
 use super::{ratio, target};
 use serde::{Serialize, Serializer};
@@ -16,6 +18,9 @@ pub struct Row {
     /// What an ideal sender takes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub limit_s: Option<f64>,
+    /// What it would take without losses.
+    #[serde(skip)]
+    pub lossless_s: Option<f64>,
     /// By the hosts alone, with CUBIC.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub end_to_end_s: Option<f64>,
@@ -85,8 +90,9 @@ impl Row {
         let mean = |column: Column| Measured::mean(runs.get(&column)?);
         let mut row = Row { case: case.name.clone(), ..Row::default() };
         row.runs = runs.values().map(|runs| runs.len() as u64).max().unwrap_or(0);
-        row.limit_s = case.limit.as_ref().map(super::limit::Limit::seconds);
-        let of_a_time = !matches!(case.figures, Some((_, Figures::Beside(_))));
+        row.limit_s = case.limit.as_ref().map(Limit::seconds);
+        row.lossless_s = case.limit.as_ref().map(|limit| limit.lossless().seconds());
+        let of_a_time = !matches!(case.figures, Some(Figures::ThirdParty(_)));
         for (column, name, seconds) in [
             (Column::EndToEnd, "end_to_end_s", &mut row.end_to_end_s),
             (Column::EndToEndBbr, "end_to_end_bbr_s", &mut row.end_to_end_bbr_s),
@@ -101,10 +107,8 @@ impl Row {
                 row.unfinished.insert(name, mean.unfinished);
             }
         }
-        if let Some((column, figures)) = case.figures
-            && let Some(mean) = mean(column)
-        {
-            row.take(figures, &mean);
+        if let Some(figures) = &case.figures {
+            row.take(figures, case, &mean);
         }
         row.queueing_alone_p95_ms = mean(Column::Alone).and_then(|mean| in_ms(mean.queueing));
         if let Some((with, without)) = case.ratio {
@@ -122,21 +126,26 @@ impl Row {
         row
     }
 
-    fn take(&mut self, figures: Figures, mean: &Measured) {
+    fn take(&mut self, figures: &Figures, case: &Case, mean: &dyn Fn(Column) -> Option<Measured>) {
+        let Some(mean) = mean(figures.column()) else { return };
+        let capacity = case.point(figures.column());
+        let capacity = capacity.and_then(|point| Capacity::of(&point.scenario));
+        let share =
+            |of: fn(&Capacity) -> f64| capacity.map(|capacity| mean.goodput / of(&capacity));
         match figures {
-            Figures::Goodput(of) => self.goodput_share = Some(mean.goodput / of),
-            Figures::Sharing(of) => {
-                self.goodput_share = Some(mean.goodput / of);
+            Figures::Goodput(_) => self.goodput_share = share(|capacity| capacity.payload),
+            Figures::Sharing(_) => {
+                self.goodput_share = share(|capacity| capacity.payload);
                 self.utilisation = Some(mean.utilisation);
                 self.jain = Some(mean.jain);
                 self.drops = Some(mean.drops);
                 self.queueing_p95_ms = in_ms(mean.queueing);
             }
-            Figures::Beside(of) => {
-                self.goodput_share = Some(mean.goodput / of);
+            Figures::ThirdParty(_) => {
+                self.goodput_share = share(|capacity| capacity.payload / capacity.flows);
                 self.queueing_p95_ms = in_ms(mean.queueing);
             }
-            Figures::Retransmitted => self.retransmitted_share = Some(mean.retransmitted),
+            Figures::Retransmitted(_) => self.retransmitted_share = Some(mean.retransmitted),
         }
     }
 }

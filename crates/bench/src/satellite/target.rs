@@ -2,23 +2,45 @@
 
 use super::row::Row;
 use std::fmt;
+use std::str::FromStr;
+use strum::VariantNames;
 
 /// A figure of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::VariantNames)]
 pub(super) enum Figure {
+    #[strum(serialize = "limit")]
     Limit,
+    #[strum(serialize = "lossless")]
+    Lossless,
+    #[strum(serialize = "end to end")]
+    EndToEnd,
+    #[strum(serialize = "end to end BBR")]
     EndToEndBbr,
+    #[strum(serialize = "known")]
     Known,
+    #[strum(serialize = "server told")]
     ServerTold,
+    #[strum(serialize = "client told")]
     ClientTold,
+    #[strum(serialize = "estimated")]
     Estimated,
+    #[strum(serialize = "goodput")]
     GoodputShare,
+    #[strum(serialize = "utilisation")]
     Utilisation,
+    #[strum(serialize = "Jain")]
     Jain,
+    #[strum(serialize = "drops")]
     Drops,
+    #[strum(serialize = "queueing")]
     Queueing,
+    #[strum(serialize = "alone")]
+    QueueingAlone,
+    #[strum(serialize = "retransmitted")]
     RetransmittedShare,
+    #[strum(serialize = "ratio")]
     Ratio,
+    #[strum(serialize = "bound")]
     RatioBound,
 }
 
@@ -26,6 +48,8 @@ impl Figure {
     fn of(self, row: &Row) -> Option<f64> {
         match self {
             Figure::Limit => row.limit_s,
+            Figure::Lossless => row.lossless_s,
+            Figure::EndToEnd => row.end_to_end_s,
             Figure::EndToEndBbr => row.end_to_end_bbr_s,
             Figure::Known => row.known_s,
             Figure::ServerTold => row.server_told_s,
@@ -36,110 +60,125 @@ impl Figure {
             Figure::Jain => row.jain,
             Figure::Drops => row.drops,
             Figure::Queueing => row.queueing_p95_ms,
+            Figure::QueueingAlone => row.queueing_alone_p95_ms,
             Figure::RetransmittedShare => row.retransmitted_share,
             Figure::Ratio => row.ratio,
             Figure::RatioBound => row.ratio_bound,
         }
     }
+}
 
-    fn name(self) -> &'static str {
-        match self {
-            Figure::Limit => "limit",
-            Figure::EndToEndBbr => "end to end BBR",
-            Figure::Known => "known",
-            Figure::ServerTold => "server told",
-            Figure::ClientTold => "client told",
-            Figure::Estimated => "estimated",
-            Figure::GoodputShare => "goodput",
-            Figure::Utilisation => "utilisation",
-            Figure::Jain => "Jain",
-            Figure::Drops => "drops",
-            Figure::Queueing => "queueing",
-            Figure::RetransmittedShare => "retransmitted",
-            Figure::Ratio => "ratio",
-            Figure::RatioBound => "bound",
-        }
-    }
+/// A number, or so many times a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Term {
+    factor: f64,
+    figure: Option<Figure>,
+}
+
+/// How a figure and its bound are related.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    AtLeast,
+    Below,
+    AtMost,
 }
 
 /// What a figure is compared with.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Bound {
-    AtLeast(f64),
-    Below(f64),
-    AtMost(f64),
-    /// At most so many times another figure.
-    Times(f64, Figure),
-    /// At most so much more than another figure.
-    Beyond(f64, Figure),
-    /// Queueing: at most twice what it is without the gateways' flows, or so many milliseconds.
-    TwiceAlone(f64),
+    Sum(Vec<Term>),
+    Greatest(Vec<Term>),
 }
 
-/// One thing that is wanted.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// One thing that is wanted of a case, such as `known ≤ 1.05 × limit`.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub(super) struct Target {
+    text: String,
     figure: Figure,
+    relation: Relation,
     bound: Bound,
 }
 
+/// A text is no target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no target: {why}")]
+pub(super) struct TargetError {
+    text: String,
+    why: String,
+}
+
+impl FromStr for Target {
+    type Err = TargetError;
+    fn from_str(text: &str) -> Result<Target, TargetError> {
+        Target::parse(text).map_err(|why| TargetError { text: text.to_owned(), why })
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = TargetError;
+    fn try_from(text: String) -> Result<Target, TargetError> {
+        text.parse()
+    }
+}
+
 impl Target {
-    /// `figure` is `min` at least.
-    pub(super) fn at_least(figure: Figure, min: f64) -> Target {
-        Target { figure, bound: Bound::AtLeast(min) }
-    }
-
-    /// `figure` is below `bound`.
-    pub(super) fn below(figure: Figure, bound: f64) -> Target {
-        Target { figure, bound: Bound::Below(bound) }
-    }
-
-    /// `figure` is `max` at most.
-    pub(super) fn at_most(figure: Figure, max: f64) -> Target {
-        Target { figure, bound: Bound::AtMost(max) }
-    }
-
-    /// `figure` is at most `factor` times `other`.
-    pub(super) fn times(figure: Figure, factor: f64, other: Figure) -> Target {
-        Target { figure, bound: Bound::Times(factor, other) }
-    }
-
-    /// `figure` is at most `more` above `other`.
-    pub(super) fn beyond(figure: Figure, more: f64, other: Figure) -> Target {
-        Target { figure, bound: Bound::Beyond(more, other) }
-    }
-
-    /// Queueing is at most twice what it is without the gateways' flows, or `max` milliseconds.
-    pub(super) fn twice_alone(max: f64) -> Target {
-        Target { figure: Figure::Queueing, bound: Bound::TwiceAlone(max) }
+    fn parse(text: &str) -> Result<Target, String> {
+        let relations = [("≥", Relation::AtLeast), ("≤", Relation::AtMost), ("<", Relation::Below)];
+        let parts = relations
+            .into_iter()
+            .find_map(|(sign, relation)| Some((text.split_once(sign)?, relation)));
+        let ((figure, bound), relation) = parts.ok_or("it has none of ≤, < and ≥")?;
+        let terms = |text: &str, sign: char| text.split(sign).map(term).collect::<Result<_, _>>();
+        let bound = bound.trim();
+        let inside = bound.strip_prefix("max(").and_then(|rest| rest.strip_suffix(')'));
+        let bound = match inside {
+            Some(inside) => Bound::Greatest(terms(inside, ',')?),
+            None => Bound::Sum(terms(bound, '+')?),
+        };
+        Ok(Target { text: text.to_owned(), figure: figure_of(figure)?, relation, bound })
     }
 
     /// Whether `row` has it; None if it lacks a figure that this takes.
     pub(super) fn met(&self, row: &Row) -> Option<bool> {
         let value = self.figure.of(row)?;
-        Some(match self.bound {
-            Bound::AtLeast(min) => value >= min,
-            Bound::Below(bound) => value < bound,
-            Bound::AtMost(max) => value <= max,
-            Bound::Times(factor, other) => value <= factor * other.of(row)?,
-            Bound::Beyond(more, other) => value <= other.of(row)? + more,
-            Bound::TwiceAlone(max) => value <= (2.0 * row.queueing_alone_p95_ms?).max(max),
+        let of = |term: &Term| Some(term.factor * term.figure.map_or(Some(1.0), |it| it.of(row))?);
+        let bound = match &self.bound {
+            Bound::Sum(terms) => terms.iter().map(of).sum::<Option<f64>>()?,
+            Bound::Greatest(terms) => {
+                let values = terms.iter().map(of).collect::<Option<Vec<f64>>>()?;
+                values.into_iter().fold(f64::NEG_INFINITY, f64::max)
+            }
+        };
+        Some(match self.relation {
+            Relation::AtLeast => value >= bound,
+            Relation::Below => value < bound,
+            Relation::AtMost => value <= bound,
         })
     }
 }
 
+/// `limit`, `1.05 × limit` or `100`.
+fn term(text: &str) -> Result<Term, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    if let Some(factor) = number(text) {
+        return Ok(Term { factor, figure: None });
+    }
+    let (factor, figure) = text.split_once('×').unwrap_or(("1", text));
+    let factor = number(factor).ok_or_else(|| format!("`{}` is no number", factor.trim()))?;
+    Ok(Term { factor, figure: Some(figure_of(figure)?) })
+}
+
+fn figure_of(text: &str) -> Result<Figure, String> {
+    let text = text.trim();
+    text.parse().map_err(|_| {
+        format!("there is no figure `{text}` (there are {})", Figure::VARIANTS.join(", "))
+    })
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.figure.name();
-        match self.bound {
-            Bound::AtLeast(min) => write!(f, "{name} ≥ {min}"),
-            Bound::Below(bound) => write!(f, "{name} < {bound}"),
-            Bound::AtMost(max) => write!(f, "{name} ≤ {max}"),
-            Bound::Times(1.0, other) => write!(f, "{name} ≤ {}", other.name()),
-            Bound::Times(factor, other) => write!(f, "{name} ≤ {factor} × {}", other.name()),
-            Bound::Beyond(more, other) => write!(f, "{name} ≤ {} + {more:.3} s", other.name()),
-            Bound::TwiceAlone(max) => write!(f, "{name} ≤ max(2 × alone, {max} ms)"),
-        }
+        f.write_str(&self.text)
     }
 }
 
@@ -161,21 +200,36 @@ mod tests {
     fn a_row_meets_what_it_has_figures_for() {
         let row = Row {
             limit_s: Some(10.0),
+            lossless_s: Some(9.0),
             known_s: Some(10.4),
             queueing_p95_ms: Some(150.0),
             queueing_alone_p95_ms: Some(80.0),
             ..Row::default()
         };
-        let known = |factor| Target::times(Figure::Known, factor, Figure::Limit);
-        let bbr = Target::times(Figure::Estimated, 1.0, Figure::EndToEndBbr);
-        assert_eq!(known(1.05).met(&row), Some(true));
-        assert_eq!(known(1.03).met(&row), Some(false));
+        let target = |text: &str| text.parse::<Target>().unwrap();
+        let bbr = target("estimated ≤ end to end BBR");
+        assert_eq!(target("known ≤ 1.05 × limit").met(&row), Some(true));
+        assert_eq!(target("known ≤ 1.03 × limit").met(&row), Some(false));
+        assert_eq!(target("known < 10.4").met(&row), Some(false));
+        assert_eq!(target("known ≥ 10.4").met(&row), Some(true));
+        assert_eq!(target("known ≤ limit + 0.03 × lossless").met(&row), Some(false));
+        assert_eq!(target("known ≤ limit + 0.05 × lossless").met(&row), Some(true));
         assert_eq!(bbr.met(&row), None, "there is no such column");
-        assert_eq!(Target::twice_alone(100.0).met(&row), Some(true));
-        assert_eq!(all_met(&[known(1.05), bbr], &row), Some(true));
-        assert_eq!(all_met(&[known(1.03), known(1.05)], &row), Some(false));
-        assert_eq!(all_met(&[bbr], &row), None);
-        let text = describe(&[known(1.05), bbr]);
+        assert_eq!(target("queueing ≤ max(2 × alone, 100)").met(&row), Some(true));
+        assert_eq!(target("queueing ≤ max(alone, 100)").met(&row), Some(false));
+        let [loose, tight] = ["known ≤ 1.05 × limit", "known ≤ 1.03 × limit"].map(target);
+        assert_eq!(all_met(&[loose.clone(), bbr.clone()], &row), Some(true));
+        assert_eq!(all_met(&[tight, loose.clone()], &row), Some(false));
+        assert_eq!(all_met(std::slice::from_ref(&bbr), &row), None);
+        let text = describe(&[loose, bbr]);
         assert_eq!(text, "known ≤ 1.05 × limit, estimated ≤ end to end BBR");
+    }
+
+    #[test]
+    fn what_is_no_target_is_said() {
+        let why = |text: &str| text.parse::<Target>().unwrap_err().to_string();
+        assert_eq!(why("known = 3"), "`known = 3` is no target: it has none of ≤, < and ≥");
+        assert!(why("knwon ≤ limit").contains("no figure `knwon` (there are limit, lossless, "));
+        assert!(why("known ≤ x × limit").ends_with("`x` is no number"));
     }
 }

@@ -12,9 +12,9 @@ pub(super) struct DemoProgress {
 }
 
 impl DemoProgress {
-    /// Progress of so many measurements.
-    pub(super) fn new(total: usize) -> DemoProgress {
-        let progress = Progress::without_estimate("bentpipe demo", false);
+    /// Progress of so many downloads.
+    pub(super) fn new(total: usize, quiet: bool) -> DemoProgress {
+        let progress = Progress::without_estimate("bentpipe demo", quiet);
         DemoProgress { progress, total, current: 0, what: String::new() }
     }
 

@@ -9,17 +9,17 @@ use bentpipe_bench::demo::report::{Report, size};
 pub(super) fn of(report: &Report) -> String {
     let mut table = format!(
         "{:>8}{:>14}{:>12}{:>10}{:>10}   {}\n",
-        "file", "end to end", "gateways", "limit", "faster", "hash"
+        "file", "end to end", "gateways", "limit", "faster", "bytes"
     );
     for row in &report.rows {
         let (gateways, faster) = match row.gateways_s {
             Some(s) => (format!("{s:.2} s"), format!("{:.1}x", row.end_to_end_s / s)),
             None => ("-".into(), "-".into()),
         };
-        let hash = if row.hashes_match { "same" } else { "DIFFERENT" };
+        let bytes = if row.hashes_match { "same" } else { "DIFFERENT" };
         let (file, direct) = (size(row.bytes), format!("{:.2} s", row.end_to_end_s));
         let limit = format!("{:.2} s", row.limit_s);
-        _ = writeln!(table, "{file:>8}{direct:>14}{gateways:>12}{limit:>10}{faster:>10}   {hash}");
+        _ = writeln!(table, "{file:>8}{direct:>14}{gateways:>12}{limit:>10}{faster:>10}   {bytes}");
     }
     table + "\n" + &of_lossy(&report.lossy)
 }
@@ -32,10 +32,10 @@ fn of_lossy(lossy: &Lossy) -> String {
         100.0 * lossy.loss
     );
     for transfer in &lossy.transfers {
-        let hash = if transfer.hash_matches { "same" } else { "DIFFERENT" };
+        let bytes = if transfer.hash_matches { "same" } else { "DIFFERENT" };
         let name = transfer.variant.name();
         _ = match (transfer.seconds, transfer.stopped_s) {
-            (Some(seconds), _) => writeln!(table, "{name:>30}{seconds:>10.2} s   {hash}"),
+            (Some(seconds), _) => writeln!(table, "{name:>30}{seconds:>10.2} s   {bytes}"),
             (None, Some(seconds)) => {
                 let came = size(transfer.received_bytes / 100_000 * 100_000);
                 writeln!(
@@ -54,7 +54,6 @@ fn of_lossy(lossy: &Lossy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_bench::demo::geo_link;
     use bentpipe_bench::demo::lossy::{Transfer, Variant};
 
     fn transfer(variant: Variant, seconds: Option<f64>) -> Transfer {
@@ -65,7 +64,7 @@ mod tests {
     fn lossy() -> Lossy {
         let transfers =
             vec![transfer(Variant::EndToEnd, None), transfer(Variant::Known, Some(11.9))];
-        Lossy::new(&geo_link(), transfers)
+        Lossy { bytes: 10_000_000, loss: 0.01, limit_s: 11.83, transfers }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::sim::table;
 use bentpipe_lab::{Event, Failure, Folder, measure};
 use bentpipe_scenario::{Change, Point};
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
-use bentpipe_testbed::flows::PlayError;
+use bentpipe_testbed::flows::{PlayError, Progress};
 use bentpipe_testbed::network::{Network, Stacks};
 use bentpipe_testbed::{plan, play};
 use std::io::{self, Write};
@@ -73,7 +73,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let chosen: Vec<&Point> = points.iter().map(|live| &live.point).collect();
     let watch = |event: &Event<'_>| progress.on_event(event);
     let mut run = |place: usize, run, go_on: &mut dyn FnMut(f64) -> bool| {
-        match play::run(&mut network, &points[place], run, None, go_on) {
+        let mut go_on = |progress: Progress| go_on(progress.share);
+        match play::run(&mut network, &points[place], run, None, &mut go_on) {
             Ok(played) => Ok(Ok(played.outcome)),
             // The next run would have no network either.
             Err(PlayError::Network(error)) => Err(Error::from(error)),

@@ -2,10 +2,11 @@
 //! it.
 
 use super::{CatalogueError, Files, Layout, Live, parse};
+use bentpipe_lab::ExperimentPart;
 use bentpipe_scenario::{Change, Experiment};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use toml::{Table, Value};
+use toml::Value;
 
 /// A figure or table.
 #[derive(Debug, Clone)]
@@ -32,22 +33,14 @@ pub struct Figure {
     pub claims: Vec<Claim>,
 }
 
-/// An experiment of a figure: a scenario file, with changes and more tables.
+/// An experiment of a figure. Its scenario's file is in the paper's folder.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct ScenarioPart {
-    /// The scenario's file, in the paper's folder.
-    base: String,
-    /// Fields that are changed, by their paths.
-    #[serde(default)]
-    set: BTreeMap<String, Value>,
     /// Which of its points are run on real hosts, too, if any are.
     #[serde(default)]
     pub live: Option<Live>,
-    /// What is added to the file: `sweep`, `repeat`, `record`, `figure` and whatever else a
-    /// scenario takes.
     #[serde(flatten)]
-    more: Table,
+    part: ExperimentPart,
 }
 
 /// A claim of the paper.
@@ -303,20 +296,12 @@ impl Figure {
             .get(name)
             .ok_or_else(|| wrong(format!("there is no scenario {name}")))?;
         let folder = self.paper();
-        let base = files.text(&format!("{folder}/{}", part.base))?;
-        let more = toml::to_string(&part.more).map_err(|error| wrong(error.to_string()))?;
-        let text = format!("{base}\n{more}");
-        let mut changes: Vec<Change> = part.set.iter().map(change).collect();
-        changes.extend(more_changes);
         let read = |path: &str| {
             files.text(&format!("{folder}/{path}")).map(str::to_owned).map_err(|e| e.to_string())
         };
         let file = format!("{} ({name})", self.id);
-        Experiment::parse_changed(&file, &text, &changes, &read)
+        part.part
+            .experiment(&file, &more_changes, &read)
             .map_err(|error| CatalogueError::content(file.as_str(), error.to_string()))
     }
-}
-
-fn change((path, value): (&String, &Value)) -> Change {
-    Change::new(path, value.to_string())
 }

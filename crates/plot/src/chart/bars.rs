@@ -3,13 +3,16 @@
 use super::frame::Frame;
 use super::{Datum, lines};
 use crate::palette::{Hatch, Style};
-use crate::scene::{Area, Color, Element, Point, Stroke};
+use crate::scene::{Anchor, Area, Color, Element, Point, Stroke, Text};
 
 /// Of a slot is left free between groups.
 const GAP: f64 = 0.24;
 
 /// From one line over a bar to the next, in px.
 const HATCH: f64 = 6.0;
+
+/// The size of texts over bars, in px.
+const LABEL: f64 = 10.5;
 
 /// Which of how many that stand side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +55,21 @@ pub(super) fn draw(
     let dark = Style { color: Color::TEXT, ..style };
     elements.push(lines::errors(frame, points, dark, beside));
     elements
+}
+
+/// Texts over the bars of one curve.
+pub(super) fn labels(
+    frame: &Frame<'_>,
+    points: &[Datum],
+    labels: &[String],
+    place: Place,
+) -> Vec<Element> {
+    let (_, beside) = place.within(frame.slot());
+    let label = |(point, label): (&Datum, &String)| {
+        let at = Point::new(frame.x(point.x)? + beside, frame.y(point.y)? - 4.0);
+        Some(Text::new(at, label, LABEL).anchored(Anchor::Middle).into())
+    };
+    points.iter().zip(labels).filter_map(label).collect()
 }
 
 /// A rectangle in a style.

@@ -62,7 +62,7 @@ impl Legend {
                 Data::Points(_) => Kind::Points,
                 Data::Series(_) | Data::Steps(_) => Kind::Series,
                 Data::Dots(_) => Kind::Dots,
-                Data::Bars(_) | Data::Boxes(_) => Kind::Patch,
+                Data::Bars(_) | Data::LabelledBars { .. } | Data::Boxes(_) => Kind::Patch,
             };
             named.push((curve.name.clone(), Look::Curve { kind, style: curve.style % MAX }));
         }

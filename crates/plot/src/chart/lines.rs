@@ -51,7 +51,7 @@ pub(super) fn draw(frame: &Frame<'_>, data: &Data, style: Style) -> Vec<Element>
                 color: style.color,
             }]
         }
-        Data::Bars(_) | Data::Boxes(_) => Vec::new(),
+        Data::Bars(_) | Data::LabelledBars { .. } | Data::Boxes(_) => Vec::new(),
     }
 }
 

@@ -65,6 +65,13 @@ pub enum Data {
     Points(Vec<Datum>),
     /// Bars from zero, one beside the other where curves have the same x.
     Bars(Vec<Datum>),
+    /// The same with a text over each.
+    LabelledBars {
+        /// The tops.
+        points: Vec<Datum>,
+        /// As many texts.
+        labels: Vec<String>,
+    },
     /// Many points, as a line without marks.
     Series(Vec<Datum>),
     /// A line that stays until the next point: a distribution, or what is set from time to time.
@@ -153,6 +160,7 @@ impl Data {
             Data::Lines(points)
             | Data::Points(points)
             | Data::Bars(points)
+            | Data::LabelledBars { points, .. }
             | Data::Series(points)
             | Data::Steps(points)
             | Data::Dots(points) => points,
@@ -162,6 +170,6 @@ impl Data {
 
     /// Whether curves lie beside each other at one x.
     fn is_side_by_side(&self) -> bool {
-        matches!(self, Data::Bars(_) | Data::Boxes(_))
+        matches!(self, Data::Bars(_) | Data::LabelledBars { .. } | Data::Boxes(_))
     }
 }

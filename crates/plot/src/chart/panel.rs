@@ -66,6 +66,11 @@ pub(super) fn data(frame: &Frame<'_>, curves: &[Curve], references: &[Reference]
         let place = Place { index, of: side.len() };
         let drawn = match &curve.data {
             Data::Bars(points) => bars::draw(frame, points, style, place),
+            Data::LabelledBars { points, labels } => {
+                let mut elements = bars::draw(frame, points, style, place);
+                elements.extend(bars::labels(frame, points, labels, place));
+                elements
+            }
             Data::Boxes(all) => boxes::draw(frame, all, style, place),
             other => lines::draw(frame, other, style),
         };

@@ -67,6 +67,15 @@ impl From<PlayError> for RunError {
     }
 }
 
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Progress {
+    /// Of its longest time.
+    pub share: f64,
+    /// Bytes that applications have read, of flows that are not background.
+    pub delivered: u64,
+}
+
 /// What a run needs of the program that asks for it.
 pub trait Host {
     /// Where the node of this number is.
@@ -90,8 +99,8 @@ pub trait Host {
     /// It cannot be noted.
     fn end(&mut self) -> Result<(), NetworkError>;
 
-    /// This share of the run's duration has passed: is it to go on?
-    fn go_on(&mut self, share: f64) -> bool;
+    /// It has come so far: is it to go on?
+    fn go_on(&mut self, progress: Progress) -> bool;
 }
 
 /// A run's flows.
@@ -224,7 +233,12 @@ fn watch(
         if now >= limit || over() {
             break;
         }
-        if !host.go_on(now.as_secs_f64() / limit.as_secs_f64()) {
+        let foreground = watched.iter().filter(|one| !one.background);
+        let progress = Progress {
+            share: now.as_secs_f64() / limit.as_secs_f64(),
+            delivered: foreground.map(|one| one.record.delivered_bytes()).sum(),
+        };
+        if !host.go_on(progress) {
             return Err(PlayError::Cancelled);
         }
         thread::sleep(LOOK.min(limit.saturating_since(now)));

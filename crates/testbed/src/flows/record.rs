@@ -307,8 +307,13 @@ impl FlowRecord {
         let mut counts = inner.past;
         let sources = inner.open.values().filter(|watched| watched.source);
         sources.for_each(|watched| counts.add(&tcp_info(&watched.socket)));
-        counts.delivered = self.delivered.load(Ordering::Relaxed);
+        counts.delivered = self.delivered_bytes();
         counts
+    }
+
+    /// What applications have read.
+    pub(super) fn delivered_bytes(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
     }
 
     /// Looks whether its sources are in fast recovery, of which Linux keeps no count for a

@@ -1,26 +1,33 @@
-//! How far the gateways are from the limit of the link: every case in virtual time, with the code
-//! that is deployed.
+//! How far gateways are from the limit of the link, case by case: in virtual time with the code
+//! that is deployed, or live.
 
 mod progress;
 mod table;
 
 use super::BenchError;
+use bentpipe_bench::World;
 use bentpipe_bench::satellite::campaign::Campaign;
 use bentpipe_bench::satellite::cases;
 use bentpipe_bench::satellite::row::{Row, Table};
+use bentpipe_scenario::Change;
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use progress::CaseProgress;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
 
+/// Live runs at a time: the columns of a case, which meet the same machine.
+const LIVE_THREADS: usize = 5;
+
 /// How far are the gateways from the limit of the link, and from what is wanted of them?
 ///
-/// Each case is run in virtual time: by the hosts alone, as Linux is (CUBIC), through a pair of
-/// gateways that know the link's rate and round trip, and through a pair of which nothing is known.
-/// The limit is an ideal sender: back to back at the link's rate, each loss known a round trip
+/// Each case is a point of a scenario, and what is wanted of it. It is run in virtual time: by the
+/// hosts alone, as Linux is (CUBIC), through a pair of gateways that know the link's rate and round
+/// trip, and through a pair of which nothing is known. With `--live` it is run on Linux's own TCP in
+/// network namespaces, in real time (root). The limit is an ideal sender: back to back at the link's rate, each loss known a round trip
 /// later. Times are means over the seeds, the same ones in all columns, from the SYN to the last
 /// byte, in seconds. A ratio is with one gateway over without; its bound holds with 95 %
 /// confidence.
@@ -34,11 +41,26 @@ Examples:
   bentpipe bench satellite --list
   bentpipe bench satellite --json | jq '.rows[] | select(.met == false) | .case'
   bentpipe bench satellite --strict                exit with 1 if a target is not met
+  bentpipe bench satellite --cases my.toml         cases of your own; those of the program are in bench/
+  sudo bentpipe bench satellite --live --case 'packet loss'
 ")]
 pub(crate) struct Arguments {
     /// So many seeds; cases that take long, or vary little, take a tenth or a hundredth of them
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
+    /// Run live: Linux hosts, gateways and links in network namespaces, in real time (takes root)
+    #[arg(long)]
+    live: bool,
+    /// With --live: so many runs of each column, whatever --seeds says
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "live", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    runs: u64,
+    /// With --live: give a transfer up after this time. It counts as that long
+    #[arg(long, value_name = "TIME", default_value = "90s", requires = "live")]
+    patience: String,
+    /// The cases of this file. Scenarios that it names are looked for next to it, and then among
+    /// those of the program
+    #[arg(long = "cases", value_name = "FILE")]
+    file: Option<PathBuf>,
     /// Only cases whose names contain this; may be given several times
     #[arg(long = "case", value_name = "SUBSTRING")]
     cases: Vec<String>,
@@ -54,7 +76,8 @@ pub(crate) struct Arguments {
     /// Exit with 1 if a target is not met
     #[arg(long)]
     strict: bool,
-    /// So many threads (as many as there are cores without it)
+    /// So many threads (without it as many as there are cores; live: five, which wait most of the
+    /// time)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Say nothing meanwhile
@@ -63,7 +86,16 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
-    let mut cases = cases::all(arguments.long);
+    let world = if arguments.live { World::Live } else { World::Simulated };
+    if arguments.live && !arguments.list && !nix::unistd::geteuid().is_root() {
+        return Err(BenchError::Root);
+    }
+    let patience = Change::new("run.duration", &arguments.patience);
+    let changes = if arguments.live { vec![patience] } else { Vec::new() };
+    let mut cases = match &arguments.file {
+        Some(file) => cases::of_file(file, &changes, arguments.long)?,
+        None => cases::all(&changes, arguments.long)?,
+    };
     if !arguments.cases.is_empty() {
         cases.retain(|case| arguments.cases.iter().any(|part| case.name.contains(part)));
     }
@@ -78,11 +110,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
         return Ok(ExitCode::SUCCESS);
     }
     let stop = stop_flag()?;
-    let threads = arguments.threads.or_else(|| available_parallelism().ok());
-    let campaign = Campaign::new(&cases, arguments.seeds)?;
+    let threads = match world {
+        World::Live => arguments.threads.or(NonZeroUsize::new(LIVE_THREADS)),
+        World::Simulated => arguments.threads.or_else(|| available_parallelism().ok()),
+    };
+    let mut campaign = Campaign::new(&cases, arguments.seeds);
+    if arguments.live {
+        campaign = campaign.with_runs(arguments.runs);
+    }
     let progress = CaseProgress::new(arguments.quiet, campaign.runs());
     let show = |made: u64, case: &str| progress.show(made, case);
-    let rows = campaign.run(threads.unwrap_or(NonZeroUsize::MIN), &stop, &show);
+    let rows = campaign.run(world, threads.unwrap_or(NonZeroUsize::MIN), &stop, &show);
     progress.end();
     let rows = rows?;
     match arguments.json {
