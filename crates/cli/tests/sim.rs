@@ -91,6 +91,26 @@ fn bad_input_is_said_in_one_line() {
 }
 
 #[test]
+fn a_foreign_gateway_is_sound_and_not_simulated() {
+    let place = place();
+    let folder = place.path();
+    let network = SMALL
+        .replace("[link.sat]\nbetween = [\"a\", \"b\"]", "[link.sat]\nbetween = [\"g\", \"b\"]")
+        .replace("[sweep]\n\"link.sat.delay\" = [\"20ms\", \"100ms\"]\n", "");
+    let compared = format!(
+        "{network}[gateway.g]\nlan-links = \"lan\"\n[link.lan]\nbetween = [\"a\", \"g\"]\n\
+         [[variant]]\nname = \"bentpipe\"\n\
+         [[variant]]\nname = \"pepsal\"\nset = {{ \"gateway.g.proxy\" = \"pepsal\" }}\n"
+    );
+    fs::write(folder.join("compared.toml"), compared).unwrap();
+    let why = "gateway.g.proxy: a foreign program, which only a testbed can play";
+    complains(folder, &["compared.toml"], why);
+    assert!(!folder.join("results").exists(), "nothing is run");
+    assert!(prints(folder, &["check", "compared.toml"]).contains("variant=pepsal"));
+    prints(folder, &["compared.toml", "--point", "0"]);
+}
+
+#[test]
 fn a_run_fills_a_folder_and_a_second_one_finds_it() {
     let place = place();
     let folder = place.path();

@@ -19,7 +19,7 @@ pub struct Sinks {
     pub series: Option<Box<dyn SeriesSink>>,
 }
 
-/// An error of a run, apart from panics. None is the scenario's fault.
+/// An error of a run, apart from panics.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// A line's packets do not add up.
@@ -32,7 +32,7 @@ pub enum RunError {
         /// What is still inside.
         inside: Count,
     },
-    /// On real hosts: a flow could not be what it should, or a byte was wrong.
+    /// A flow could not be what it should, a byte was wrong, or a node cannot be played here.
     #[error("{0}")]
     Failed(String),
     /// The caller does not want the run any more.

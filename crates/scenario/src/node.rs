@@ -2,6 +2,7 @@
 
 use crate::names::{LinkIndex, Names};
 use crate::orbit::Position;
+use crate::proxy::ForeignProxy;
 use bentpipe_config::TcpLayer;
 use bentpipe_config::document::Value;
 use bentpipe_config::gateway::{self, GatewayFile, Runs};
@@ -92,6 +93,8 @@ pub struct Gateway {
     pub lan: Vec<LinkIndex>,
     /// The parameters of the very code that is deployed.
     pub config: GatewayConfig,
+    /// The foreign program in its place; none if it only forwards.
+    pub proxy: Option<ForeignProxy>,
 }
 
 pub(crate) const HOST: Section = Section {
@@ -146,6 +149,20 @@ pub(crate) const GATEWAY: Section = Section {
             "`false`: it only forwards, whatever else is said of it, as a router does. To compare both: \
              `\"gateway.NAME.split\" = [true, false]` in `[sweep]`",
         ),
+        field(
+            "proxy",
+            "a name",
+            "our gateway",
+            "a foreign program that splits in its place: a transparent TCP proxy such as `pepsal`, which only \
+             [a testbed](testbed.md) can play. Its command is given there: `--proxy NAME=COMMAND`. To compare both, \
+             `set = { \"gateway.NAME.proxy\" = \"pepsal\" }` in a `[[variant]]`",
+        ),
+        field(
+            "proxy-tcp",
+            "TCP settings",
+            "the scenario's `tcp`",
+            "with `proxy`: the TCP of its machine, by which the program's sockets send",
+        ),
         field("position", "such as `50.1N 8.7E`", "", "where it stands, for links with an `orbit`"),
         field(
             "config",
@@ -171,7 +188,12 @@ impl Node {
         Ok(Node { name, position, kind: NodeKind::Router(ecmp) })
     }
 
-    pub(crate) fn gateway(reader: &Reader<'_>, name: &str, names: &Names) -> Result<Node> {
+    pub(crate) fn gateway(
+        reader: &Reader<'_>,
+        name: &str,
+        names: &Names,
+        below: ConnectionConfig,
+    ) -> Result<Node> {
         let context = reader.context;
         let lan = reader.need_node("lan-links")?;
         let lan = match &lan.value {
@@ -188,14 +210,16 @@ impl Node {
             }
         };
         gateway::read(reader, &mut config, Runs::Simulated)?;
+        let mut proxy = ForeignProxy::read(reader, below)?;
         if !reader.or("split", true)? {
             let rules = vec![Rule { action: Action::Forward, ..Rule::default() }];
             config.policy = Policy { rules, observe: false };
+            proxy = None;
         }
         // Links carry packets of at most one MTU.
         config.super_segments = false;
         let position = reader.maybe("position")?;
-        let kind = NodeKind::Gateway(Box::new(Gateway { lan, config }));
+        let kind = NodeKind::Gateway(Box::new(Gateway { lan, config, proxy }));
         Ok(Node { name: name.to_owned(), position, kind })
     }
 }

@@ -10,6 +10,7 @@ use crate::middlebox::{self, Middlebox};
 use crate::names::{LinkIndex, Names, NodeIndex};
 use crate::network;
 use crate::node::{self, Node, NodeKind};
+use crate::proxy::NotSimulated;
 use crate::record::{self, SeriesRecording};
 use crate::run::{self, Run};
 use crate::workload;
@@ -75,6 +76,21 @@ impl Scenario {
         let nodes = self.nodes.iter().enumerate();
         let with_tcp = nodes.filter(|(_, node)| !matches!(node.kind, NodeKind::Router(_)));
         with_tcp.map(|(index, _)| NodeIndex(index)).filter(move |node| recorded(*node))
+    }
+
+    /// Checks that a simulator can play every node.
+    ///
+    /// # Errors
+    /// The first gateway that is a foreign program.
+    pub fn check_simulated(&self) -> std::result::Result<(), NotSimulated> {
+        let foreign = |kind: &NodeKind| match kind {
+            NodeKind::Gateway(gateway) => gateway.proxy.is_some(),
+            NodeKind::Host { .. } | NodeKind::Router(_) => false,
+        };
+        match self.nodes.iter().find(|node| foreign(&node.kind)) {
+            Some(node) => Err(NotSimulated { gateway: node.name.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// The seeds of run `run`, counted from zero.
@@ -222,7 +238,7 @@ fn nodes(top: &Reader<'_>, names: &Names, below: ConnectionConfig) -> Result<Vec
     })?);
     nodes.extend(each(top, "gateway", |name, node, table| {
         let sections = [&node::GATEWAY, &gateway::TABLES];
-        Node::gateway(&Reader::open(context, node, table, &sections)?, name, names)
+        Node::gateway(&Reader::open(context, node, table, &sections)?, name, names, below)
     })?);
     Ok(nodes)
 }

@@ -6,6 +6,7 @@ mod copies;
 mod errors;
 mod examples;
 mod figures;
+mod foreign;
 mod model;
 mod reference;
 mod simulated_gateway;

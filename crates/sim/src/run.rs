@@ -44,6 +44,7 @@ pub fn run_into(
     sinks: Sinks,
     go_on: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Outcome, RunError> {
+    scenario.check_simulated().map_err(|error| RunError::Failed(error.to_string()))?;
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
     let limit = Instant::ZERO + scenario.run.duration;

@@ -12,7 +12,7 @@ use bentpipe_lab::drawing;
 use bentpipe_lab::{
     Executed, Failure, Folder, LabError, Options, Shard, Source, SourceError, execute,
 };
-use bentpipe_scenario::{Change, Experiment};
+use bentpipe_scenario::{Change, Experiment, NotSimulated};
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -116,6 +116,9 @@ pub(crate) enum Error {
         /// The last one.
         last: usize,
     },
+    /// Only a testbed can play a gateway.
+    #[error(transparent)]
+    Foreign(#[from] NotSimulated),
     /// A figure names what there is not.
     #[error(transparent)]
     Figure(#[from] drawing::DrawError),
@@ -146,6 +149,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if let Some(point) = arguments.point.filter(|point| *point >= experiment.len()) {
         let (file, last) = (source.name().to_owned(), experiment.len() - 1);
         return Err(Error::NoPoint { point, file, last });
+    }
+    for point in arguments.point.map_or(0..experiment.len(), |point| point..point + 1) {
+        experiment.point(point).scenario.check_simulated()?;
     }
     // Hours of runs are not to end with a word that was misspelt.
     if !arguments.no_figures {
