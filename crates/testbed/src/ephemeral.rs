@@ -1,7 +1,7 @@
 //! A run on a testbed of its own, which is gone afterwards.
 
 use crate::flows::{PlayError, Progress};
-use crate::network::{self, Network, NetworkError, Request};
+use crate::network::{self, GatewayProgram, Network, NetworkError, Request};
 use crate::plan::LivePoint;
 use crate::play::{self, Run};
 use std::fs;
@@ -14,7 +14,7 @@ pub struct EphemeralRun {
     pub run: Run,
     /// The packets of the link that was recorded; the file goes with the testbed.
     pub capture: Option<PathBuf>,
-    /// What the gateways' logs have beside their beginning, each line behind `; ` and the gateway's
+    /// What our gateways' logs have beside their beginning, each line behind `; ` and the gateway's
     /// name.
     pub said: String,
     /// Stands until this is dropped.
@@ -90,10 +90,11 @@ pub fn run(
     Ok(EphemeralRun { run, capture, said, testbed })
 }
 
-/// What the gateways' logs have beside their beginning.
+/// What our gateways' logs have beside their beginning.
 fn said(network: &Network, live: &LivePoint) -> String {
     let mut text = String::new();
-    for (node, _) in &live.gateways {
+    let ours = |program: &GatewayProgram| matches!(program, GatewayProgram::Bentpipe(_));
+    for (node, _) in live.gateways.iter().filter(|(_, program)| ours(program)) {
         let name = &live.point.scenario.nodes[*node].name;
         let log = network.folder().log(&format!("gateway {name}"));
         let log = fs::read_to_string(log).unwrap_or_default();

@@ -12,3 +12,4 @@ pub mod network;
 mod outcome;
 pub mod plan;
 pub mod play;
+pub mod proxy;

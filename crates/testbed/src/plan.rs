@@ -1,11 +1,13 @@
 //! What a scenario comes to on real stacks: checked for every point of its sweep.
 
-mod gateway_files;
+mod gateway_programs;
 
 use crate::browser::Browser;
 use crate::network::{
-    Folder, Layout, NetworkError, Refusal, Stack, Stacks, refusals, stack, unrecorded,
+    Folder, GatewayProgram, Layout, NetworkError, Refusal, Stack, Stacks, refusals, stack,
+    unrecorded,
 };
+use crate::proxy::ProxyCommand;
 use bentpipe_config::DocumentError;
 use bentpipe_scenario::{Change, Experiment, Point};
 
@@ -31,6 +33,14 @@ pub enum PlanError {
         /// What is wrong.
         why: String,
     },
+    /// A foreign program without a command.
+    #[error("gateway.{gateway}.proxy: give the command of `{proxy}`: --proxy {proxy}=COMMAND")]
+    NoProxy {
+        /// The gateway's name.
+        gateway: String,
+        /// The program's.
+        proxy: String,
+    },
     /// The scenario, or a gateway's file.
     #[error(transparent)]
     Document(#[from] DocumentError),
@@ -45,8 +55,8 @@ pub struct LivePoint {
     pub point: Point,
     /// How Linux is set for it.
     pub stack: Stack,
-    /// Each gateway's node, and its `gateway.toml`.
-    pub gateways: Vec<(usize, String)>,
+    /// Each gateway's node and program.
+    pub gateways: Vec<(usize, GatewayProgram)>,
     /// What fetches its pages, from nginx, if that is not we.
     pub browser: Option<Browser>,
 }
@@ -54,9 +64,25 @@ pub struct LivePoint {
 impl LivePoint {
     /// All that a run of it comes from, its number apart.
     pub fn canonical(&self) -> String {
-        let programs = self.browser.map(|browser| format!("# nginx and {}\n", browser.name()));
-        programs.unwrap_or_default() + &self.point.canonical
+        let browser = self.browser.map(|browser| format!("# nginx and {}\n", browser.name()));
+        let mut text = browser.unwrap_or_default();
+        for (_, program) in &self.gateways {
+            if let GatewayProgram::Foreign(proxy) = program {
+                let words: Vec<String> = proxy.words().collect();
+                text.push_str(&format!("# {}: {}\n", proxy.name, words.join(" ")));
+            }
+        }
+        text + &self.point.canonical
     }
+}
+
+/// Programs of others that play a part.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ForeignPrograms<'a> {
+    /// The browser that fetches pages, from nginx.
+    pub browser: Option<Browser>,
+    /// The commands of foreign gateways.
+    pub proxies: &'a [ProxyCommand],
 }
 
 /// All points of an experiment on the testbed `name`.
@@ -68,8 +94,9 @@ pub fn points(
     file: &str,
     name: &str,
     stacks: Stacks,
-    browser: Option<Browser>,
+    programs: ForeignPrograms<'_>,
 ) -> Result<Vec<LivePoint>, PlanError> {
+    let ForeignPrograms { browser, proxies } = programs;
     let layout = Layout::of(&experiment.point(0).scenario, name);
     let mut points = Vec::new();
     for point in experiment.points() {
@@ -89,7 +116,7 @@ pub fn points(
         let hint =
             " (tcp = \"linux\" has what Linux has; --any-stack leaves the rest as it is there)";
         let stack = stack(&point.scenario, stacks).map_err(|all| refused(&all, hint))?;
-        let gateways = gateway_files::files(experiment, &point, &layout)?;
+        let gateways = gateway_programs::programs(experiment, &point, &layout, proxies)?;
         points.push(LivePoint { point, stack, gateways, browser });
     }
     Ok(points)

@@ -1,7 +1,7 @@
 //! One run on a testbed that is up.
 
 use crate::flows::{self, Host, PlayError, Progress};
-use crate::network::{LinkReport, Network, NetworkError};
+use crate::network::{GatewayProgram, LinkReport, Network, NetworkError};
 use crate::outcome::{self, Measured};
 use crate::plan::LivePoint;
 use bentpipe_linux::netns::Namespace;
@@ -45,9 +45,9 @@ pub fn run(
     let begin = ProcessorTimes::now();
     network.settle(SETTLE)?;
     network.set_hosts(&live.stack)?;
-    for (node, text) in &live.gateways {
+    for (node, program) in &live.gateways {
         network.stop_gateway(*node)?;
-        network.start_gateway(*node, text)?;
+        network.start_gateway(*node, program)?;
     }
     let scenario = &live.point.scenario;
     let mut watch = Watch {
@@ -55,7 +55,7 @@ pub fn run(
         point: live.point.index,
         run: u64::from(run),
         record,
-        gateways: live.gateways.iter().map(|(node, _)| *node).collect(),
+        gateways: &live.gateways,
         // Gateways that have just been started have counted nothing.
         before: vec![Value::Null; live.gateways.len()],
         after: Vec::new(),
@@ -66,7 +66,7 @@ pub fn run(
         flows::play(scenario, u64::from(run), &live.stack.flows, live.browser, &mut watch)?;
     let Watch { gateways, before, after, links, .. } = watch;
     let status = before.into_iter().zip(after);
-    let gateways = gateways.into_iter().zip(status).map(|(node, (a, b))| (node, a, b)).collect();
+    let gateways = gateways.iter().zip(status).map(|((node, _), (a, b))| (*node, a, b)).collect();
     let most = |of: fn(&LinkReport) -> f64| links.iter().map(of).fold(0.0, f64::max);
     let (late, late_p99_ms) = (most(|link| link.late), most(|link| link.late_p99_ms));
     let measured = Measured { played, links, gateways };
@@ -82,7 +82,7 @@ struct Watch<'a> {
     point: usize,
     run: u64,
     record: Option<usize>,
-    gateways: Vec<usize>,
+    gateways: &'a [(usize, GatewayProgram)],
     before: Vec<Value>,
     after: Vec<Value>,
     links: Vec<LinkReport>,
@@ -91,9 +91,13 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     fn status(&self) -> Result<Vec<Value>, NetworkError> {
-        let parse = |node: &usize| {
-            let text = self.network.gateway_status(*node)?;
-            Ok(serde_json::from_str(&text).unwrap_or_default())
+        let parse = |(node, program): &(usize, GatewayProgram)| match program {
+            GatewayProgram::Bentpipe(_) => {
+                let text = self.network.gateway_status(*node)?;
+                Ok(serde_json::from_str(&text).unwrap_or_default())
+            }
+            // It counts nothing that we could ask for.
+            GatewayProgram::Foreign(_) => Ok(Value::Null),
         };
         self.gateways.iter().map(parse).collect()
     }

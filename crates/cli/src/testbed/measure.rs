@@ -7,8 +7,9 @@ use bentpipe_lab::{Event, Failure, Folder, measure};
 use bentpipe_scenario::{Change, Point};
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use bentpipe_testbed::flows::{PlayError, Progress};
-use bentpipe_testbed::network::{Network, Stacks};
-use bentpipe_testbed::{plan, play};
+use bentpipe_testbed::network::{Network, Stacks, State};
+use bentpipe_testbed::plan::{self, ForeignPrograms};
+use bentpipe_testbed::play;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,13 +55,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut network = Network::open(&name, std::env::current_exe()?)?;
     let runs = arguments.runs.map(|runs| Change::new("repeat.runs", runs.to_string()));
     let changes: Vec<Change> = runs.into_iter().collect();
-    let (file, any) = (network.state().file.clone(), network.state().any_stack);
+    let State { file, any_stack, proxies, .. } = network.state().clone();
     let experiment = plan::saved(network.folder(), &file, &changes)?;
     if let Some(point) = arguments.point.filter(|point| *point >= experiment.len()) {
         return Err(Error::NoPoint { point, last: experiment.len() - 1 });
     }
-    let stacks = if any { Stacks::Any } else { Stacks::AsAsked };
-    let mut points = plan::points(&experiment, &file, &name, stacks, None)?;
+    let stacks = if any_stack { Stacks::Any } else { Stacks::AsAsked };
+    let programs = ForeignPrograms { browser: None, proxies: &proxies };
+    let mut points = plan::points(&experiment, &file, &name, stacks, programs)?;
     points.retain(|one| arguments.point.is_none_or(|point| one.point.index == point));
     if !arguments.quiet {
         warn(&points);

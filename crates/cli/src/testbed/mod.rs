@@ -18,9 +18,9 @@ use std::process::ExitCode;
 
 /// Lays a scenario out as network namespaces, and runs its flows there on Linux's own TCP.
 ///
-/// Hosts and routers are Linux, gateways are `bentpipe gateway`, links are the emulator of
-/// `bentpipe link`. `run` writes the same tables as `bentpipe sim` does, so that both can be
-/// compared. What cannot be had live is refused by its key: other workloads than bulk,
+/// Hosts and routers are Linux, gateways are `bentpipe gateway` or a foreign program, links are the
+/// emulator of `bentpipe link`. `run` writes the same tables as `bentpipe sim` does, so that both
+/// can be compared. What cannot be had live is refused by its key: other workloads than bulk,
 /// request-response, http and ping; middleboxes; route changes and crashes; TCP settings that Linux
 /// does not have.
 ///

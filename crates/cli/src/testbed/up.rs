@@ -6,7 +6,8 @@ use bentpipe_lab::Source;
 use bentpipe_scenario::Change;
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use bentpipe_testbed::network::{self, Folder, Network, NetworkError, Request, Stacks};
-use bentpipe_testbed::plan::{self, PlanError};
+use bentpipe_testbed::plan::{self, ForeignPrograms, PlanError};
+use bentpipe_testbed::proxy::ProxyCommand;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 Examples:
   bentpipe testbed up my.toml
   bentpipe testbed up my.toml --set link.sat.loss=0.01 --name lossy
+  bentpipe testbed up my.toml --proxy pepsal=/opt/pepsal
   bentpipe testbed up geo-gateways        an example that comes with bentpipe
 ")]
 pub(super) struct Arguments {
@@ -35,6 +37,11 @@ pub(super) struct Arguments {
     /// Leave TCP settings that Linux does not have as Linux has them, and say which
     #[arg(long)]
     any_stack: bool,
+    /// The command of a foreign program that a gateway's `proxy` names: a transparent TCP proxy, to
+    /// which the links' TCP is diverted. `{port}` is where it listens (5000); of pepsal the path is
+    /// enough
+    #[arg(long = "proxy", value_name = "NAME=COMMAND")]
+    proxies: Vec<ProxyCommand>,
 }
 
 /// Brings it up.
@@ -46,9 +53,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         None => name_of(&arguments.file),
     };
     let stacks = if arguments.any_stack { Stacks::Any } else { Stacks::AsAsked };
-    let points = plan::points(&experiment, source.name(), &name, stacks, None)?;
+    let proxies = &arguments.proxies;
+    let programs = ForeignPrograms { browser: None, proxies };
+    let points = plan::points(&experiment, source.name(), &name, stacks, programs)?;
     if network::names()?.contains(&name) {
-        return already(&name, experiment.source(), arguments.any_stack);
+        return already(&name, experiment.source(), arguments);
     }
     warn(&points);
     let stop = stop_flag()?;
@@ -58,6 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         file: source.name(),
         experiment: &experiment,
         stacks,
+        proxies,
         binary: &binary,
         realtime: false,
     };
@@ -81,7 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 }
 
 /// One of this name is there.
-fn already(name: &str, source: &str, any_stack: bool) -> Result<ExitCode, Error> {
+fn already(name: &str, source: &str, arguments: &Arguments) -> Result<ExitCode, Error> {
     let folder = Folder::of(name)?;
     let broken = |missing: String| NetworkError::Broken { name: name.to_owned(), missing };
     let state = match folder.state(name) {
@@ -92,7 +102,9 @@ fn already(name: &str, source: &str, any_stack: bool) -> Result<ExitCode, Error>
     if !missing.is_empty() {
         return Err(broken(missing.join(", ")).into());
     }
-    if folder.source()? != source || state.any_stack != any_stack {
+    let Arguments { any_stack, proxies, .. } = arguments;
+    let same = state.any_stack == *any_stack && state.proxies == *proxies;
+    if folder.source()? != source || !same {
         return Err(Error::Differs(name.to_owned()));
     }
     println!("bentpipe testbed: {name} is up already");

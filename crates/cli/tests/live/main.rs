@@ -155,6 +155,7 @@ fn own_trial(
 }
 
 fn main() -> ExitCode {
+    testbed::foreign::serve_if_asked();
     let wanted = std::env::var("BENTPIPE_LIVE_TESTS").unwrap_or_default();
     // scripts/test.sh runs all tests but these, beside these.
     if wanted == "off" {

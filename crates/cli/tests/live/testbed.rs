@@ -1,6 +1,7 @@
 //! `bentpipe testbed`: a scenario on real stacks gives what the simulator gives, and leaves nothing
 //! behind, whatever is killed.
 
+pub(crate) mod foreign;
 mod scenarios;
 
 use std::fs;
@@ -24,6 +25,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("testbed_stays_when_a_run_is_interrupted", interrupted),
     ("testbed_leaves_nothing_whatever_is_killed", killed),
     ("testbed_refuses_by_name", refused),
+    ("testbed_plays_a_foreign_gateway", foreign::plays_a_foreign_gateway),
 ];
 
 /// A scenario's file in a folder of its own, and the testbed of it, which goes with this value.

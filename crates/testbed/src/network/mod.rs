@@ -1,6 +1,6 @@
 //! A scenario's network on real stacks: a network namespace for each node, Linux's own TCP in the
-//! hosts, `bentpipe gateway` in the gateways, and for each link a process with the emulator of
-//! `bentpipe link` between two TUN devices.
+//! hosts, `bentpipe gateway` or a foreign proxy in the gateways, and for each link a process with
+//! the emulator of `bentpipe link` between two TUN devices.
 //!
 //! ```text
 //! host ── sat (TUN) ── link's process ── sat (TUN) ── gateway ── … ── host
@@ -13,6 +13,7 @@
 mod daemon;
 mod down;
 mod error;
+mod gateway;
 mod host_tcp;
 mod layout;
 mod line;
@@ -21,15 +22,19 @@ mod state;
 
 pub use down::down;
 pub use error::NetworkError;
+pub use gateway::GatewayProgram;
 pub use host_tcp::{HostTcp, SocketTcp};
 pub use layout::{Layout, PlacedLink, PlacedNode, Role};
 pub use line::{DirectionReport, LinkReport, carry};
 pub use refused::{Refusal, Stack, Stacks, refusals, stack, unrecorded};
 pub use state::{Daemon, Folder, Held, State, name_of, names};
 
+use crate::proxy::ProxyCommand;
 use bentpipe_linux::netns::Namespace;
 use bentpipe_scenario::Experiment;
+use daemon::Ready;
 use line::Order;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -56,6 +61,8 @@ pub struct Request<'a> {
     pub experiment: &'a Experiment,
     /// What is done about TCPs that Linux does not have.
     pub stacks: Stacks,
+    /// The commands of foreign gateways.
+    pub proxies: &'a [ProxyCommand],
     /// The program to be run in it.
     pub binary: &'a std::path::Path,
     /// Links go before ordinary programs, so that they are punctual on a busy machine.
@@ -73,15 +80,16 @@ pub struct Network {
 }
 
 impl Network {
-    /// Brings the testbed up: the network of the scenario's first point, its links and its
-    /// gateways, which are told `gateways` (a node's number, and its `gateway.toml`).
+    /// Brings the testbed up: the network of the scenario's first point, its links and programs.
+    ///
+    /// `gateways` has each gateway's node and program.
     ///
     /// # Errors
     /// [`NetworkError`], having removed what had been made.
     pub fn up(
         request: &Request<'_>,
         stack: &Stack,
-        gateways: &[(usize, String)],
+        gateways: &[(usize, GatewayProgram)],
         stop: &AtomicBool,
     ) -> Result<Network, NetworkError> {
         let folder = Folder::of(request.name)?;
@@ -98,7 +106,9 @@ impl Network {
             any_stack: request.stacks == Stacks::Any,
             complete: false,
             layout,
+            proxies: request.proxies.to_vec(),
             daemons: Vec::new(),
+            diverted: BTreeSet::new(),
         };
         let binary = request.binary.to_owned();
         let realtime = request.realtime;
@@ -146,7 +156,7 @@ impl Network {
         &mut self,
         experiment: &Experiment,
         stack: &Stack,
-        gateways: &[(usize, String)],
+        gateways: &[(usize, GatewayProgram)],
         stop: &AtomicBool,
     ) -> Result<(), NetworkError> {
         let go_on = || match stop.load(Ordering::Relaxed) {
@@ -169,9 +179,9 @@ impl Network {
             self.bring_devices_up(number)?;
         }
         self.set_hosts(stack)?;
-        for (number, text) in gateways {
+        for (number, program) in gateways {
             go_on()?;
-            self.start_gateway(*number, text)?;
+            self.start_gateway(*number, program)?;
         }
         self.state.complete = true;
         self.folder.save(&self.state)
@@ -185,56 +195,19 @@ impl Network {
         command.args(["testbed", "carry", "--link", &number.to_string(), "--directory"]);
         command.arg(self.folder.path()).args(self.realtime.then_some("--realtime"));
         let what = format!("link {}", link.name);
-        self.start(what, &mut command, "bentpipe testbed carry: ready")
-    }
-
-    /// Starts the gateway at the node of this number, which is told `text`.
-    ///
-    /// # Errors
-    /// [`NetworkError`].
-    pub fn start_gateway(&mut self, number: usize, text: &str) -> Result<(), NetworkError> {
-        let node = &self.state.layout.nodes[number];
-        let what = format!("gateway {}", node.name);
-        let file = format!("gateway-{number}.toml");
-        self.folder.write(&file, text)?;
-        let mut command = Namespace::existing(&node.namespace).command(&self.binary);
-        command.args(["gateway", "--config"]).arg(self.folder.path().join(file));
-        self.start(what, &mut command, "bentpipe gateway: ready")
-    }
-
-    /// Ends the gateway at the node of this number at once, if it runs.
-    ///
-    /// # Errors
-    /// The state cannot be written.
-    pub fn stop_gateway(&mut self, number: usize) -> Result<(), NetworkError> {
-        let what = format!("gateway {}", self.state.layout.nodes[number].name);
-        if let Some(daemon) = self.state.daemon(&what) {
-            daemon::end(&[daemon.process]);
-        }
-        self.state.daemons.retain(|daemon| daemon.what != what);
-        self.folder.save(&self.state)
+        self.start(what, &mut command, Ready::Says("bentpipe testbed carry: ready"))
     }
 
     fn start(
         &mut self,
         what: String,
         command: &mut std::process::Command,
-        ready: &str,
+        ready: Ready<'_>,
     ) -> Result<(), NetworkError> {
         let log = self.folder.log(&what);
         let process = daemon::start(&what, command, &log, ready)?;
         self.state.daemons.push(Daemon { what, process });
         self.folder.save(&self.state)
-    }
-
-    /// What the gateway at the node of this number answers to `status`, as JSON.
-    ///
-    /// # Errors
-    /// It does not run.
-    pub fn gateway_status(&self, number: usize) -> Result<String, NetworkError> {
-        let namespace = Namespace::existing(&self.state.layout.nodes[number].namespace);
-        let binary = self.binary.display().to_string();
-        Ok(namespace.output(&binary, &["gateway", "status", "--json"])?)
     }
 
     fn bring_devices_up(&self, number: usize) -> Result<(), NetworkError> {
@@ -281,15 +254,19 @@ impl Network {
         Ok(())
     }
 
-    /// Waits until the hosts' connections have come to their end, at most `patience`: what an
-    /// earlier run has left would be in the next one's figures.
+    /// Waits until hosts and foreign gateways have no connections left, at most `patience`.
+    ///
+    /// Connections of an earlier run would be in the next one's figures.
     ///
     /// # Errors
     /// A namespace cannot be entered.
     pub fn settle(&self, patience: Duration) -> Result<(), NetworkError> {
         let deadline = Instant::now() + patience;
-        let nodes = self.state.layout.nodes.iter();
-        for node in nodes.filter(|node| node.role == Role::Host) {
+        let nodes = self.state.layout.nodes.iter().enumerate();
+        // A foreign gateway's connections are of its own namespace.
+        let talks =
+            |number: usize, role: Role| role == Role::Host || self.state.diverted.contains(&number);
+        for (_, node) in nodes.filter(|(number, node)| talks(*number, node.role)) {
             let namespace = Namespace::existing(&node.namespace);
             let table = || fs::read_to_string("/proc/thread-self/net/tcp").unwrap_or_default();
             while Instant::now() < deadline && is_talking(&namespace.run(table)?) {

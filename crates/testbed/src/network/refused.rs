@@ -5,8 +5,8 @@ use crate::browser::Browser;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_scenario::{
-    Ecmp, FaultKind, Flow, LinkIndex, NodeIndex, NodeKind, Scenario, SeriesRecording, Sharing,
-    Workload,
+    Ecmp, FaultKind, Flow, ForeignProxy, LinkIndex, NodeIndex, NodeKind, Scenario, SeriesRecording,
+    Sharing, Workload,
 };
 use std::fmt;
 
@@ -47,7 +47,7 @@ impl Refusal {
 /// TCP of the hosts, and of the flows' ends (`from` first).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stack {
-    /// Of each node that is a host.
+    /// Of each node that is a host, or a gateway that is a foreign program.
     pub hosts: Vec<Option<HostTcp>>,
     /// Of each flow.
     pub flows: Vec<[SocketTcp; 2]>,
@@ -141,9 +141,21 @@ pub fn stack(scenario: &Scenario, stacks: Stacks) -> Result<Stack, Vec<Refusal>>
     let mut stack = Stack::default();
     let mut refused = Vec::new();
     for node in &scenario.nodes {
-        let NodeKind::Host { tcp, share } = &node.kind else {
-            stack.hosts.push(None);
-            continue;
+        let (tcp, share) = match &node.kind {
+            NodeKind::Host { tcp, share } => (tcp, share),
+            NodeKind::Gateway(gateway) => {
+                let host = gateway.proxy.as_ref().map(|proxy| {
+                    let (host, of_proxy) = of_proxy(&node.name, proxy, kernel);
+                    refused.extend(of_proxy);
+                    host
+                });
+                stack.hosts.push(host);
+                continue;
+            }
+            NodeKind::Router(_) => {
+                stack.hosts.push(None);
+                continue;
+            }
         };
         let Expressed { host, refused: of_host, .. } = express(tcp, kernel);
         refused.extend(of_host.into_iter().map(|one| Refusal {
@@ -172,6 +184,26 @@ pub fn stack(scenario: &Scenario, stacks: Stacks) -> Result<Stack, Vec<Refusal>>
     } else {
         Err(refused)
     }
+}
+
+/// The TCP of a foreign gateway's machine, and what of it Linux or the program does not have.
+fn of_proxy(gateway: &str, proxy: &ForeignProxy, kernel: KernelVersion) -> (HostTcp, Vec<Refusal>) {
+    let Expressed { host, socket, refused } = express(&proxy.tcp, kernel);
+    let key = format!("gateway.{gateway}.proxy-tcp");
+    let mut all: Vec<Refusal> = refused
+        .iter()
+        .map(|one| Refusal::new(format!("{key}: {}", one.setting), one.why))
+        .collect();
+    let linux = ConnectionConfig::preset("linux").map(|linux| express(&linux, kernel).socket);
+    // The congestion control is a route's as well as a socket's.
+    let own =
+        SocketTcp { congestion: socket.congestion.clone(), ..linux.unwrap_or(socket.clone()) };
+    if socket != own {
+        let why = "mss, nagle, pacing and buffers of a fixed size are set on sockets, which a foreign program \
+                   opens itself";
+        all.push(Refusal::new(key, why));
+    }
+    (host, all)
 }
 
 /// What one end of a flow wants beyond its host: a connection has its own socket, and nothing else.
@@ -261,5 +293,28 @@ mod tests {
         assert_eq!(any.left, refused);
         let recorded = scenario("[record]\nflow = [\"cwnd\"]\n");
         assert_eq!(unrecorded(&recorded), ["record.flow"]);
+    }
+
+    #[test]
+    fn a_foreign_gateway_has_what_its_machine_can_be_set_to() {
+        let of = |tcp: &str| {
+            let scenario = Scenario::parse(&format!(
+                "tcp = \"linux\"\n[run]\nduration = \"1s\"\n[host.a]\n[host.b]\n\
+                 [gateway.g]\nlan-links = \"l\"\nproxy = \"pepsal\"\nproxy-tcp = \"{tcp}\"\n\
+                 [link.l]\nbetween = [\"a\", \"g\"]\n[link.s]\nbetween = [\"g\", \"b\"]\n"
+            ));
+            stack(&scenario.unwrap(), Stacks::AsAsked)
+        };
+        let hybla = of("congestion=hybla:rtt0=25000us,slow-start=standard,iw=4").unwrap();
+        let host = hybla.hosts[2].as_ref().unwrap();
+        assert_eq!(host.route, "initcwnd 4 rto_min 200ms congctl hybla");
+        for (tcp, key) in [
+            ("recovery=fack", "gateway.g.proxy-tcp: recovery=fack"),
+            ("mss=1000", "gateway.g.proxy-tcp"),
+            ("nagle=off", "gateway.g.proxy-tcp"),
+        ] {
+            let refused = of(tcp).unwrap_err();
+            assert!(refused.iter().any(|one| one.key == key), "{tcp}: {refused:?}");
+        }
     }
 }

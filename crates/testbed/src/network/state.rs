@@ -6,7 +6,9 @@
 //! two share.
 
 use super::NetworkError;
+use super::gateway::daemon_name;
 use super::layout::{Layout, Role};
+use crate::proxy::ProxyCommand;
 use bentpipe_linux::instance::{Instance, InstanceError};
 use bentpipe_linux::netns::NETNS_DIR;
 use bentpipe_linux::runtime_dir::RuntimeDir;
@@ -85,10 +87,14 @@ pub struct State {
     pub any_stack: bool,
     /// Everything was there once.
     pub complete: bool,
+    /// The commands of foreign gateways.
+    pub proxies: Vec<ProxyCommand>,
     /// What is where.
     pub layout: Layout,
     /// What runs.
     pub daemons: Vec<Daemon>,
+    /// Gateways whose links' TCP goes to a foreign program, by their nodes' numbers.
+    pub diverted: BTreeSet<usize>,
 }
 
 impl State {
@@ -101,7 +107,7 @@ impl State {
     pub fn processes(&self) -> Vec<String> {
         let links = self.layout.links.iter().map(|link| format!("link {}", link.name));
         let gateways = self.layout.nodes.iter().filter(|node| node.role == Role::Gateway);
-        links.chain(gateways.map(|node| format!("gateway {}", node.name))).collect()
+        links.chain(gateways.map(|node| daemon_name(&node.name))).collect()
     }
 
     /// What should be there and is not, in a few words each.

@@ -5,7 +5,7 @@ use bentpipe_results::RunError;
 use bentpipe_scenario::{Experiment, Point};
 use bentpipe_testbed::flows::Browser;
 use bentpipe_testbed::network::{Request, Stacks};
-use bentpipe_testbed::plan::{self, LivePoint};
+use bentpipe_testbed::plan::{self, ForeignPrograms, LivePoint};
 use bentpipe_testbed::{ephemeral, kernel_settings};
 use std::env;
 use std::process;
@@ -27,7 +27,8 @@ impl LiveRunner for Testbeds {
             Programs::Netscape => Browser::Netscape,
             Programs::Chromium => Browser::Chromium,
         });
-        let points = plan::points(experiment, file, "papers", Stacks::AsAsked, browser);
+        let foreign = ForeignPrograms { browser, proxies: &[] };
+        let points = plan::points(experiment, file, "papers", Stacks::AsAsked, foreign);
         points.map_err(|error| error.to_string())
     }
 
@@ -57,6 +58,7 @@ impl LiveRunner for Testbeds {
             file,
             experiment,
             stacks: Stacks::AsAsked,
+            proxies: &[],
             binary: &binary,
             realtime: true,
         };

@@ -1,0 +1,111 @@
+//! Programs at the gateways' nodes: `bentpipe gateway`, or a foreign proxy with its diversion.
+
+use super::daemon::{self, Ready};
+use super::{Network, NetworkError};
+use crate::proxy::{PORT, ProxyCommand};
+use bentpipe_linux::netns::Namespace;
+use std::fmt::Write as _;
+
+/// The mark of packets that go to the proxy, and the table of routes that keeps them here.
+const MARK: u32 = 1;
+const TABLE: u32 = 100;
+/// The table of rules that marks them.
+const RULES: &str = "bentpipe-proxy";
+
+/// The program at a gateway's node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GatewayProgram {
+    /// `bentpipe gateway`, with this `gateway.toml`.
+    Bentpipe(String),
+    /// A foreign proxy, to which the links' TCP is diverted.
+    Foreign(ProxyCommand),
+}
+
+impl Network {
+    /// Starts `program` at the node of this number.
+    ///
+    /// # Errors
+    /// [`NetworkError`].
+    pub fn start_gateway(
+        &mut self,
+        number: usize,
+        program: &GatewayProgram,
+    ) -> Result<(), NetworkError> {
+        let node = &self.state.layout.nodes[number];
+        let namespace = Namespace::existing(&node.namespace);
+        let what = daemon_name(&node.name);
+        match program {
+            GatewayProgram::Bentpipe(text) => {
+                let file = format!("gateway-{number}.toml");
+                self.folder.write(&file, text)?;
+                let mut command = namespace.command(&self.binary);
+                command.args(["gateway", "--config"]).arg(self.folder.path().join(file));
+                self.start(what, &mut command, Ready::Says("bentpipe gateway: ready"))
+            }
+            GatewayProgram::Foreign(proxy) => {
+                let mut words = proxy.words();
+                let mut command = namespace.command(words.next().unwrap_or_default());
+                command.args(words);
+                self.start(what, &mut command, Ready::Listens(&namespace, PORT))?;
+                self.divert(number, &namespace)
+            }
+        }
+    }
+
+    /// Ends the program at the node of this number at once, and its diversion.
+    ///
+    /// # Errors
+    /// The kernel refuses, or the state cannot be written.
+    pub fn stop_gateway(&mut self, number: usize) -> Result<(), NetworkError> {
+        let node = &self.state.layout.nodes[number];
+        let namespace = Namespace::existing(&node.namespace);
+        let what = daemon_name(&node.name);
+        if self.state.diverted.contains(&number) {
+            // A command that was killed may have made a part of it.
+            namespace.nft(&format!("table ip {RULES} {{}}\ndelete table ip {RULES}\n"))?;
+            let _ = namespace.ip(&format!("rule delete fwmark {MARK} lookup {TABLE}\n"));
+            let _ = namespace.ip(&format!("route flush table {TABLE}\n"));
+        }
+        if let Some(daemon) = self.state.daemon(&what) {
+            daemon::end(&[daemon.process]);
+        }
+        self.state.diverted.remove(&number);
+        self.state.daemons.retain(|daemon| daemon.what != what);
+        self.folder.save(&self.state)
+    }
+
+    /// What the gateway at the node of this number answers to `status`, as JSON.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn gateway_status(&self, number: usize) -> Result<String, NetworkError> {
+        let namespace = Namespace::existing(&self.state.layout.nodes[number].namespace);
+        let binary = self.binary.display().to_string();
+        Ok(namespace.output(&binary, &["gateway", "status", "--json"])?)
+    }
+
+    /// Diverts the TCP of all links of a node to the proxy there, as Linux's `tproxy.rst` has it.
+    fn divert(&mut self, number: usize, namespace: &Namespace) -> Result<(), NetworkError> {
+        self.state.diverted.insert(number);
+        self.folder.save(&self.state)?;
+        let devices = self.state.layout.devices(number);
+        let devices: Vec<String> = devices.map(|(_, device)| format!("\"{device}\"")).collect();
+        let devices = devices.join(", ");
+        namespace.ip(&format!(
+            "rule add fwmark {MARK} lookup {TABLE}\nroute add local default dev lo table {TABLE}\n"
+        ))?;
+        let mut rules = format!("table ip {RULES} {{\n");
+        _ = write!(
+            rules,
+            "chain divert {{\ntype filter hook prerouting priority mangle;\n\
+             iifname {{ {devices} }} meta l4proto tcp tproxy to :{PORT} meta mark set {MARK} accept\n}}\n}}\n"
+        );
+        namespace.nft(&rules)?;
+        Ok(())
+    }
+}
+
+/// The name of the process at a gateway's node.
+pub(super) fn daemon_name(node: &str) -> String {
+    format!("gateway {node}")
+}
