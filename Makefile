@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(abspath $(TARGET_DIR))/python-venv/bin
 
-.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages test-packages cargo-deny
+.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages bench-packages test-packages cargo-deny
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
@@ -68,7 +68,7 @@ check: cargo cargo-deny
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	cargo deny --log-level error check bans licenses sources
 
-bench: cargo packages
+bench: cargo bench-packages
 	@cargo build --release --quiet --bin bentpipe
 	@cargo bench --quiet -p bentpipe-benches --bench segments --bench links
 	@$(TARGET_DIR)/release/bentpipe bench sim
@@ -86,6 +86,9 @@ cargo:
 
 packages:
 	@scripts/install-packages.sh
+
+bench-packages:
+	@scripts/install-packages.sh bench
 
 test-packages:
 	@scripts/install-packages.sh tests

@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
-# Installs the distribution packages that the demo uses, with `tests` those of the live tests
-# too, with `wheels` those that try another architecture's wheel instead, with `routers` those of the routers' set-ups and
+# Installs the distribution packages that the demo uses, with `bench` those of live benchmarks
+# too, with `tests` those of the live tests, with `wheels` those that try another architecture's wheel instead, with `routers` those of the routers' set-ups and
 # of the virtual machine for some of them (qemu: 150 MB to fetch): only what is missing. Without root, or without apt, it
 # says what is missing and leaves the machine as it is.
-# Usage: install-packages.sh [tests|wheels|routers]
+# Usage: install-packages.sh [bench|tests|wheels|routers]
 set -euo pipefail
 
 # program:package, one for each program that the testbed runs.
 wanted=(
     ip:iproute2
     nft:nftables
-    ping:iputils-ping
-    nginx:nginx-light
-    curl:curl
-    iperf3:iperf3
-    tcpdump:tcpdump
-    setpriv:util-linux
-    sysctl:procps
-    cc:gcc
 )
+if [ "${1:-}" = bench ] || [ "${1:-}" = tests ] || [ "${1:-}" = routers ]; then
+    wanted+=(
+        ping:iputils-ping
+        nginx:nginx-light
+        curl:curl
+        iperf3:iperf3
+        tcpdump:tcpdump
+        setpriv:util-linux
+        sysctl:procps
+        cc:gcc
+    )
+fi
 if [ "${1:-}" = tests ]; then
     # The programs that live tests run through the gateways. The headless shell is Chromium
     # without its desktop: 100 MB to fetch with its libraries. tshark's marks are compared with ours.

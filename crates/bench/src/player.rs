@@ -3,9 +3,10 @@
 use bentpipe_results::{Outcome, RunError};
 use bentpipe_scenario::Experiment;
 use bentpipe_testbed::ephemeral::EphemeralTestbed;
-use bentpipe_testbed::flows::PlayError;
+use bentpipe_testbed::flows;
 use bentpipe_testbed::network::{Request, Stacks};
-use bentpipe_testbed::plan::{self, LivePoint};
+use bentpipe_testbed::plan::{self, ForeignPrograms, LivePoint};
+use bentpipe_testbed::proxy::ProxyCommand;
 use std::env;
 use std::process;
 use std::sync::Arc;
@@ -21,20 +22,33 @@ pub(crate) struct Progress {
 }
 
 /// Where runs are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum World {
     /// In virtual time.
     Simulated,
     /// On Linux's own TCP, in network namespaces. It takes root.
-    Live,
+    Live {
+        /// The commands of foreign gateways.
+        proxies: Vec<ProxyCommand>,
+    },
 }
 
 impl World {
     /// A maker of runs, one at a time. `worker`: no two at a time have the same.
-    pub(crate) fn player(self, worker: usize) -> Box<dyn Player> {
+    pub(crate) fn player(&self, worker: usize) -> Box<dyn Player> {
         match self {
             World::Simulated => Box::new(Simulator),
-            World::Live => Box::new(RealHosts { worker, testbed: None }),
+            World::Live { proxies } => {
+                Box::new(RealHosts { worker, proxies: proxies.clone(), testbed: None })
+            }
+        }
+    }
+
+    /// Whether a foreign gateway of this name can take part.
+    pub(crate) fn has_proxy(&self, name: &str) -> bool {
+        match self {
+            World::Simulated => false,
+            World::Live { proxies } => proxies.iter().any(|proxy| proxy.name == name),
         }
     }
 }
@@ -74,42 +88,44 @@ impl Player for Simulator {
 
 struct RealHosts {
     worker: usize,
+    proxies: Vec<ProxyCommand>,
     testbed: Option<Testbed>,
 }
 
 /// A testbed that is up, for the points of its experiment.
 struct Testbed {
     experiment: Arc<Experiment>,
-    points: Vec<LivePoint>,
     network: EphemeralTestbed,
 }
 
+/// What messages call a scenario, whose case they name.
+const FILE: &str = "its scenario";
+
 impl RealHosts {
-    /// The testbed of an experiment. That of another one is taken down before.
+    /// The testbed of an experiment, at the beginning as it is at the point `live`. That of another
+    /// experiment is taken down before.
     fn testbed(
         &mut self,
         experiment: &Arc<Experiment>,
+        (name, live): (&str, &LivePoint),
         stop: &AtomicBool,
-    ) -> Result<&mut Testbed, RunError> {
-        let failed = |error: &dyn ToString| RunError::Failed(error.to_string());
+    ) -> Result<&mut EphemeralTestbed, RunError> {
         if self.testbed.as_ref().is_none_or(|up| !Arc::ptr_eq(&up.experiment, experiment)) {
             self.testbed = None;
-            let name = format!("bench-{}-{}", process::id(), self.worker);
-            let points = plan::points(experiment, "the case", &name, Stacks::AsAsked, None)
-                .map_err(|error| failed(&error))?;
             let binary = env::current_exe().map_err(|error| failed(&error))?;
             let request = Request {
-                name: &name,
-                file: "the case",
+                name,
+                file: FILE,
                 experiment,
                 stacks: Stacks::AsAsked,
+                proxies: &self.proxies,
                 binary: &binary,
                 realtime: true,
             };
-            let network = EphemeralTestbed::up(&request, &points[0], stop)?;
-            self.testbed = Some(Testbed { experiment: Arc::clone(experiment), points, network });
+            let network = EphemeralTestbed::up(&request, live, stop)?;
+            self.testbed = Some(Testbed { experiment: Arc::clone(experiment), network });
         }
-        self.testbed.as_mut().ok_or(RunError::Cancelled)
+        Ok(&mut self.testbed.as_mut().ok_or(RunError::Cancelled)?.network)
     }
 }
 
@@ -122,13 +138,20 @@ impl Player for RealHosts {
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Outcome, RunError> {
-        let Testbed { points, network, .. } = self.testbed(experiment, stop)?;
-        let mut go_on = |progress: bentpipe_testbed::flows::Progress| {
-            let bentpipe_testbed::flows::Progress { share, delivered } = progress;
+        let name = format!("bench-{}-{}", process::id(), self.worker);
+        let programs = ForeignPrograms { browser: None, proxies: &self.proxies };
+        let live = plan::point(experiment, point, FILE, &name, Stacks::AsAsked, programs);
+        let live = live.map_err(|error| failed(&error))?;
+        let testbed = self.testbed(experiment, (&name, &live), stop)?;
+        let mut go_on = |progress: flows::Progress| {
+            let flows::Progress { share, delivered } = progress;
             go_on(Progress { share, delivered: Some(delivered) })
         };
         let run = u32::try_from(run).unwrap_or(u32::MAX);
-        let played = network.run(&points[point], run, None, &mut go_on);
-        Ok(played.map_err(|error: PlayError| RunError::from(error))?.outcome)
+        Ok(testbed.run(&live, run, None, &mut go_on)?.outcome)
     }
+}
+
+fn failed(error: &dyn ToString) -> RunError {
+    RunError::Failed(error.to_string())
 }

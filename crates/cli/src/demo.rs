@@ -21,12 +21,12 @@ use std::process::ExitCode;
 /// Download files over an emulated GEO link, with and without the gateways.
 ///
 /// Builds network namespaces: Linux hosts at the ends and a satellite link of 8 Mbit/s and 250 ms
-/// each way between them, and measures files of 10 KB to 10 MB, every byte of which is compared with
-/// the one that was sent. Then the link loses one packet in a hundred, each way, and 10 MB come by
-/// CUBIC and BBR end to end, through gateways that are not configured, and through gateways that know
-/// the link: all at once, on networks of their own. What is not complete after a minute is stopped.
-/// It takes two minutes. Everything it makes is gone when it ends. Without root it runs the same
-/// downloads in virtual time.
+/// each way between them, and measures files of 10 KB to 10 MB, every byte of which is compared
+/// with the one that was sent. Then the link loses one packet in a hundred, each way, and 10 MB
+/// come by CUBIC and BBR end to end, through gateways that are not configured, and through gateways
+/// that know the link: all at once, on networks of their own. What is not complete after a minute
+/// is stopped. It takes two minutes. Everything it makes is gone when it ends. Without root it runs
+/// the same downloads in virtual time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  sudo bentpipe demo --output out/demo")]
 pub(crate) struct Arguments {
@@ -73,11 +73,14 @@ pub(crate) enum DemoError {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
     let root = nix::unistd::geteuid().is_root();
     let (world, hosts) = match root && !arguments.simulated {
-        true => (World::Live, "Linux at the ends, with CUBIC unless another is named"),
+        true => {
+            let world = World::Live { proxies: Vec::new() };
+            (world, "Linux at the ends, with CUBIC unless another is named")
+        }
         false => (World::Simulated, "simulated, bentpipe's TCP at the ends in the manner of Linux"),
     };
     match world {
-        World::Live => check_programs()?,
+        World::Live { .. } => check_programs()?,
         World::Simulated => {
             if !root {
                 eprintln!(
@@ -89,11 +92,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
             );
         }
     }
+    let quiet = world == World::Simulated;
     let demo = Demo::new(world, !arguments.end_to_end_only)?;
     let link = demo.link();
     eprintln!("bentpipe demo: {link}");
     let stop = stop_flag().map_err(DemoError::Signals)?;
-    let mut progress = DemoProgress::new(demo.steps(), world == World::Simulated);
+    let mut progress = DemoProgress::new(demo.steps(), quiet);
     let report = demo.run(&stop, &mut progress);
     drop(progress);
     match report {

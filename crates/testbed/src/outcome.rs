@@ -9,7 +9,7 @@ use bentpipe_results::{
     Transfer, TransferRow, goodput, life, most_goodputs,
 };
 use bentpipe_scenario::{NodeIndex, Scenario};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// What a run has given.
 pub(super) struct Measured {
@@ -140,6 +140,13 @@ fn link_rows(
     rows
 }
 
+/// The status of a gateway that is a router: it has had no connection of its own.
+pub(crate) fn router_status() -> Value {
+    let released: Map<String, Value> =
+        Release::ALL.into_iter().map(|why| (why.name().to_owned(), 0.into())).collect();
+    json!({ "split": 0, "adopted": 0, "closed": 0, "reset": 0, "lost_bytes": 0, "released": released })
+}
+
 /// A gateway's row, from what it says of itself. How much it held is not among that.
 fn gateway_row(name: &str, before: &Value, after: &Value) -> GatewayRow {
     // One that has just been started has said nothing before, and has counted nothing.
@@ -181,7 +188,6 @@ mod tests {
     use super::*;
     use bentpipe_core::time::Duration;
     use bentpipe_gateway::Side;
-    use serde_json::json;
 
     #[test]
     fn a_gateways_counts_are_of_the_measured_part_and_absent_where_it_is_silent() {
@@ -201,6 +207,8 @@ mod tests {
         assert_eq!((row.closed, row.forwarded_flows), (None, None));
         assert_eq!(row.forwarded_for(&Reason::ALL), None);
         assert_eq!(row.legs[Side::Lan].timeouts, None);
+        let router = gateway_row("g", &Value::Null, &router_status());
+        assert_eq!((router.split, router.released, router.lost_bytes), (Some(0), Some(0), Some(0)));
     }
 
     #[test]

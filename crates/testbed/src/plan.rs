@@ -96,30 +96,41 @@ pub fn points(
     stacks: Stacks,
     programs: ForeignPrograms<'_>,
 ) -> Result<Vec<LivePoint>, PlanError> {
+    let points = 0..experiment.len();
+    points.map(|index| point(experiment, index, file, name, stacks, programs)).collect()
+}
+
+/// The point `index` of an experiment on the testbed `name`.
+///
+/// # Errors
+/// [`PlanError`].
+pub fn point(
+    experiment: &Experiment,
+    index: usize,
+    file: &str,
+    name: &str,
+    stacks: Stacks,
+    programs: ForeignPrograms<'_>,
+) -> Result<LivePoint, PlanError> {
     let ForeignPrograms { browser, proxies } = programs;
     let layout = Layout::of(&experiment.point(0).scenario, name);
-    let mut points = Vec::new();
-    for point in experiment.points() {
-        if Layout::of(&point.scenario, name) != layout {
-            let label = &point.label;
-            let what = format!("point {}: {label} changes the network itself", point.index);
-            return Err(PlanError::Refused { file: file.to_owned(), what });
-        }
-        let refused = |all: &[Refusal], hint: &str| PlanError::Refused {
-            file: file.to_owned(),
-            what: listed(all) + hint,
-        };
-        let all = refusals(&point.scenario, browser);
-        if !all.is_empty() {
-            return Err(refused(&all, ""));
-        }
-        let hint =
-            " (tcp = \"linux\" has what Linux has; --any-stack leaves the rest as it is there)";
-        let stack = stack(&point.scenario, stacks).map_err(|all| refused(&all, hint))?;
-        let gateways = gateway_programs::programs(experiment, &point, &layout, proxies)?;
-        points.push(LivePoint { point, stack, gateways, browser });
+    let point = experiment.point(index);
+    if Layout::of(&point.scenario, name) != layout {
+        let what = format!("point {index}: {} changes the network itself", point.label);
+        return Err(PlanError::Refused { file: file.to_owned(), what });
     }
-    Ok(points)
+    let refused = |all: &[Refusal], hint: &str| PlanError::Refused {
+        file: file.to_owned(),
+        what: listed(all) + hint,
+    };
+    let all = refusals(&point.scenario, browser);
+    if !all.is_empty() {
+        return Err(refused(&all, ""));
+    }
+    let hint = " (tcp = \"linux\" has what Linux has; --any-stack leaves the rest as it is there)";
+    let stack = stack(&point.scenario, stacks).map_err(|all| refused(&all, hint))?;
+    let gateways = gateway_programs::programs(experiment, &point, &layout, proxies)?;
+    Ok(LivePoint { point, stack, gateways, browser })
 }
 
 /// What is left as Linux has it, and what is not recorded: a line each.

@@ -98,6 +98,7 @@ impl Watch<'_> {
             }
             // It counts nothing that we could ask for.
             GatewayProgram::Foreign(_) => Ok(Value::Null),
+            GatewayProgram::Router => Ok(outcome::router_status()),
         };
         self.gateways.iter().map(parse).collect()
     }

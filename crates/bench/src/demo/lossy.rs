@@ -141,7 +141,7 @@ pub(super) fn all(
     let Demo { world, gateways, lossy: case, .. } = demo;
     let mut variants: Vec<Variant> =
         Variant::ALL.into_iter().filter(|variant| *gateways || !variant.has_gateways()).collect();
-    if *world == World::Live && !congestion_control::is_available("bbr") {
+    if matches!(world, World::Live { .. }) && !congestion_control::is_available("bbr") {
         variants.retain(|variant| *variant != Variant::EndToEndBbr);
         let why = "this kernel does not have it (module tcp_bbr)";
         progress.left_out(Variant::EndToEndBbr.name(), why);

@@ -46,8 +46,8 @@ impl Demo {
     /// # Errors
     /// Its file is wrong.
     pub fn new(world: World, gateways: bool) -> Result<Demo, BenchError> {
-        let changes = match world {
-            World::Live => vec![Change::new("run.duration", PATIENCE)],
+        let changes = match &world {
+            World::Live { .. } => vec![Change::new("run.duration", PATIENCE)],
             World::Simulated => Vec::new(),
         };
         let mut files = family::read(&Files::BuiltIn, FILE, &changes, false)?;

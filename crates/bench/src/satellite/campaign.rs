@@ -32,19 +32,22 @@ struct Series {
 /// What is to be run.
 pub struct Campaign<'a> {
     cases: &'a [Case],
+    world: &'a World,
     series: Vec<Series>,
     /// By case: the series of each column.
     columns: Vec<BTreeMap<Column, usize>>,
 }
 
 impl Campaign<'_> {
-    /// Of `cases`, with so many `seeds`.
-    pub fn new(cases: &[Case], seeds: u64) -> Campaign<'_> {
+    /// Of `cases` in `world`, with so many `seeds`. Columns of foreign gateways whose program is
+    /// not there are left out.
+    pub fn new<'a>(cases: &'a [Case], world: &'a World, seeds: u64) -> Campaign<'a> {
         let (mut series, mut known): (Vec<Series>, _) = (Vec::new(), BTreeMap::new());
         let mut columns = Vec::new();
         for case in cases {
             let mut of_case = BTreeMap::new();
-            for (column, &index) in &case.columns {
+            let there = |column: &Column| column.proxy().is_none_or(|name| world.has_proxy(name));
+            for (column, &index) in case.columns.iter().filter(|(column, _)| there(column)) {
                 let point = case.experiment.point(index);
                 // Without chance all runs are the same.
                 let runs = if point.scenario.is_random() { case.seeds.of(seeds) } else { 1 };
@@ -63,7 +66,7 @@ impl Campaign<'_> {
             }
             columns.push(of_case);
         }
-        Campaign { cases, series, columns }
+        Campaign { cases, world, series, columns }
     }
 
     /// The same with so many runs of each column, whether chance has a part in it or not: on real
@@ -83,25 +86,24 @@ impl Campaign<'_> {
         self.series.iter().map(|series| series.runs).sum()
     }
 
-    /// Makes all runs in `world`, or stops at `stop`; the rows of the cases whose runs were all
-    /// made. `progress` hears after each how many have been made, and the case of the last one.
+    /// Makes all runs, or stops at `stop`; the rows of the cases whose runs were all made.
+    /// `progress` hears after each how many have been made, and the case of the last one.
     ///
     /// # Errors
     /// A run failed.
     pub fn run(
         &self,
-        world: World,
         threads: NonZeroUsize,
         stop: &AtomicBool,
         progress: &(impl Fn(u64, &str) + Sync),
     ) -> Result<Vec<Row>, BenchError> {
-        let jobs = self.jobs(world);
+        let jobs = self.jobs();
         let (begun, failed) = (AtomicUsize::new(0), Mutex::new(None));
         let all: Mutex<BTreeMap<(usize, u64), Measured>> = Mutex::default();
         let work = |worker| {
             // What gateways say of lossy flows is not what is asked here.
             let _silence = tracing::subscriber::set_default(NoSubscriber::new());
-            let mut player = world.player(worker);
+            let mut player = self.world.player(worker);
             while !stop.load(Ordering::Relaxed) {
                 let Some(&job) = jobs.get(begun.fetch_add(1, Ordering::Relaxed)) else { return };
                 match self.one(&mut *player, job, stop) {
@@ -131,9 +133,9 @@ impl Campaign<'_> {
     }
 
     /// All runs, in the order in which they begin.
-    fn jobs(&self, world: World) -> Vec<(usize, u64)> {
+    fn jobs(&self) -> Vec<(usize, u64)> {
         let series = || self.series.iter().enumerate();
-        match world {
+        match self.world {
             World::Simulated => {
                 let of = |long| series().filter(move |(_, series)| series.long == long);
                 let runs = of(true).chain(of(false));
@@ -141,7 +143,7 @@ impl Campaign<'_> {
                     .collect()
             }
             // The columns of a case next to each other: they meet the same machine.
-            World::Live => {
+            World::Live { .. } => {
                 let most = self.series.iter().map(|series| series.runs).max().unwrap_or(0);
                 let mut jobs: Vec<(usize, u64)> = Vec::new();
                 for columns in &self.columns {

@@ -34,6 +34,10 @@ pub enum Column {
     #[serde(rename = "estimated")]
     #[strum(serialize = "estimated")]
     Estimated,
+    /// A pair of PEPsal with BBR, where runs are live and its program is given.
+    #[serde(rename = "pepsal")]
+    #[strum(serialize = "pepsal")]
+    Pepsal,
     /// The third party's flow without the others. It is not shown.
     #[serde(rename = "alone")]
     #[strum(serialize = "alone")]
@@ -105,6 +109,16 @@ impl Figures {
             | Figures::Sharing(column)
             | Figures::ThirdParty(column)
             | Figures::Retransmitted(column) => column,
+        }
+    }
+}
+
+impl Column {
+    /// The foreign gateway that takes part, by its name in scenarios.
+    pub(super) fn proxy(self) -> Option<&'static str> {
+        match self {
+            Column::Pepsal => Some("pepsal"),
+            _ => None,
         }
     }
 }

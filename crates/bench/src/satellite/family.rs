@@ -62,8 +62,8 @@ enum Wanted {
     },
 }
 
-/// Reads the cases of a file of `files`, with `changes` of their scenarios. `long`: those, too, that
-/// take minutes.
+/// Reads the cases of a file of `files`, with `changes` of their scenarios. `long`: those, too,
+/// that take minutes.
 pub(crate) fn read(
     files: &Files,
     file: &str,

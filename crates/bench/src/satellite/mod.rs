@@ -50,8 +50,9 @@ mod tests {
     }
 
     fn rows(cases: &[Case], seeds: u64) -> Vec<Row> {
-        let (campaign, stop) = (Campaign::new(cases, seeds), AtomicBool::new(false));
-        campaign.run(World::Simulated, NonZeroUsize::MIN, &stop, &|_, _| ()).unwrap()
+        let (campaign, stop) =
+            (Campaign::new(cases, &World::Simulated, seeds), AtomicBool::new(false));
+        campaign.run(NonZeroUsize::MIN, &stop, &|_, _| ()).unwrap()
     }
 
     #[test]
@@ -88,7 +89,7 @@ mod tests {
     fn equal_columns_are_run_once() {
         let again = SMALL.replace("\"small\"", "\"again\"");
         let twice = cases(&[SMALL, &again]);
-        assert_eq!(Campaign::new(&twice, 3).runs(), 6);
+        assert_eq!(Campaign::new(&twice, &World::Simulated, 3).runs(), 6);
         let rows = rows(&twice, 2);
         assert_eq!(rows[0].end_to_end_s, rows[1].end_to_end_s);
     }
@@ -131,8 +132,8 @@ mod tests {
     #[test]
     fn what_is_stopped_has_no_row() {
         let cases = cases(&[SMALL]);
-        let (campaign, stop) = (Campaign::new(&cases, 1), AtomicBool::new(true));
-        let rows = campaign.run(World::Simulated, NonZeroUsize::MIN, &stop, &|_, _| ()).unwrap();
+        let (campaign, stop) = (Campaign::new(&cases, &World::Simulated, 1), AtomicBool::new(true));
+        let rows = campaign.run(NonZeroUsize::MIN, &stop, &|_, _| ()).unwrap();
         assert_eq!(rows, []);
     }
 }

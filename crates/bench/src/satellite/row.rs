@@ -39,6 +39,9 @@ pub struct Row {
     /// Through gateways with nothing configured.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub estimated_s: Option<f64>,
+    /// Through a pair of PEPsal, with BBR.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub pepsal_s: Option<f64>,
     /// Columns in which transfers were not complete when the run ended, and the share of such runs.
     /// They count as long as the run, so that the mean is too low.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -100,6 +103,7 @@ impl Row {
             (Column::ServerTold, "server_told_s", &mut row.server_told_s),
             (Column::ClientTold, "client_told_s", &mut row.client_told_s),
             (Column::Estimated, "estimated_s", &mut row.estimated_s),
+            (Column::Pepsal, "pepsal_s", &mut row.pepsal_s),
         ] {
             let Some(mean) = mean(column).filter(|_| of_a_time) else { continue };
             *seconds = Some(mean.seconds);

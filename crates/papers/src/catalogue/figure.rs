@@ -270,7 +270,7 @@ impl Figure {
         runs: Option<u32>,
     ) -> Result<Experiment, CatalogueError> {
         let more = runs.map(|runs| Change::new("repeat.runs", runs.to_string()));
-        self.changed(files, name, more.into_iter().collect())
+        self.changed(files, name, more.as_slice())
     }
 
     /// The experiment of this name, whose packets are recorded, for the first half minute.
@@ -280,7 +280,7 @@ impl Figure {
     pub fn recorded(&self, files: &Files, name: &str) -> Result<Experiment, CatalogueError> {
         let changes =
             [("record.packets", "true"), ("run.duration", "\"30s\""), ("run.warm-up", "\"0s\"")];
-        self.changed(files, name, changes.map(|(path, value)| Change::new(path, value)).to_vec())
+        self.changed(files, name, &changes.map(|(path, value)| Change::new(path, value)))
     }
 
     /// The experiment of this name, with more changes than its own.
@@ -288,7 +288,7 @@ impl Figure {
         &self,
         files: &Files,
         name: &str,
-        more_changes: Vec<Change>,
+        more_changes: &[Change],
     ) -> Result<Experiment, CatalogueError> {
         let wrong = |why: String| CatalogueError::content(format!("{}.toml", self.id), why);
         let part = self
@@ -301,7 +301,7 @@ impl Figure {
         };
         let file = format!("{} ({name})", self.id);
         part.part
-            .experiment(&file, &more_changes, &read)
+            .experiment(&file, more_changes, &read)
             .map_err(|error| CatalogueError::content(file.as_str(), error.to_string()))
     }
 }

@@ -19,6 +19,8 @@ pub enum GatewayProgram {
     Bentpipe(String),
     /// A foreign proxy, to which the links' TCP is diverted.
     Foreign(ProxyCommand),
+    /// None: the node is a router.
+    Router,
 }
 
 impl Network {
@@ -35,6 +37,10 @@ impl Network {
         let namespace = Namespace::existing(&node.namespace);
         let what = daemon_name(&node.name);
         match program {
+            GatewayProgram::Router => {
+                self.state.routers.insert(number);
+                self.folder.save(&self.state)
+            }
             GatewayProgram::Bentpipe(text) => {
                 let file = format!("gateway-{number}.toml");
                 self.folder.write(&file, text)?;
@@ -70,6 +76,7 @@ impl Network {
             daemon::end(&[daemon.process]);
         }
         self.state.diverted.remove(&number);
+        self.state.routers.remove(&number);
         self.state.daemons.retain(|daemon| daemon.what != what);
         self.folder.save(&self.state)
     }

@@ -109,6 +109,7 @@ impl Network {
             proxies: request.proxies.to_vec(),
             daemons: Vec::new(),
             diverted: BTreeSet::new(),
+            routers: BTreeSet::new(),
         };
         let binary = request.binary.to_owned();
         let realtime = request.realtime;

@@ -95,6 +95,8 @@ pub struct State {
     pub daemons: Vec<Daemon>,
     /// Gateways whose links' TCP goes to a foreign program, by their nodes' numbers.
     pub diverted: BTreeSet<usize>,
+    /// Gateways that only forward, and have no process.
+    pub routers: BTreeSet<usize>,
 }
 
 impl State {
@@ -106,8 +108,10 @@ impl State {
     /// What should run: links, and gateways.
     pub fn processes(&self) -> Vec<String> {
         let links = self.layout.links.iter().map(|link| format!("link {}", link.name));
-        let gateways = self.layout.nodes.iter().filter(|node| node.role == Role::Gateway);
-        links.chain(gateways.map(|node| daemon_name(&node.name))).collect()
+        let nodes = self.layout.nodes.iter().enumerate();
+        let gateways = nodes
+            .filter(|(number, node)| node.role == Role::Gateway && !self.routers.contains(number));
+        links.chain(gateways.map(|(_, node)| daemon_name(&node.name))).collect()
     }
 
     /// What should be there and is not, in a few words each.

@@ -19,7 +19,7 @@ pub(super) fn programs(
     layout: &Layout,
     proxies: &[ProxyCommand],
 ) -> Result<Vec<(usize, GatewayProgram)>, PlanError> {
-    let document: Table = toml::from_str(&point.canonical).unwrap_or_default();
+    let document: Table = toml::from_str(&experiment.written_out(point.index)).unwrap_or_default();
     let nodes = point.scenario.nodes.iter().enumerate();
     let gateways = nodes.filter_map(|(number, node)| match &node.kind {
         NodeKind::Gateway(gateway) => Some((number, node, gateway)),
@@ -34,23 +34,27 @@ pub(super) fn programs(
                 let command = found.ok_or_else(missing)?.clone();
                 return Ok((number, GatewayProgram::Foreign(command)));
             }
-            let text = file(experiment, point, layout, (number, &node.name, gateway), &document)?;
+            let own = document.get("gateway").and_then(|all| all.get(&node.name));
+            let own = own.and_then(Value::as_table).cloned().unwrap_or_default();
+            if own.get("split").and_then(Value::as_bool) == Some(false) {
+                return Ok((number, GatewayProgram::Router));
+            }
+            let text = file(experiment, point, layout, (number, &node.name, gateway), own)?;
             Ok((number, GatewayProgram::Bentpipe(text)))
         })
         .collect()
 }
 
-/// The file that makes `bentpipe gateway` the gateway of this number and name.
+/// The file that makes `bentpipe gateway` the gateway of this number and name, whose own table in
+/// the scenario is `own`.
 fn file(
     experiment: &Experiment,
     point: &Point,
     layout: &Layout,
     (number, name, gateway): (usize, &str, &Gateway),
-    document: &Table,
+    mut own: Table,
 ) -> Result<String, PlanError> {
     let wrong = |why: String| PlanError::Gateway { gateway: name.to_owned(), why };
-    let own = document.get("gateway").and_then(|all| all.get(name));
-    let mut own = own.and_then(Value::as_table).cloned().unwrap_or_default();
     let mut file = match own.get("config").and_then(Value::as_str) {
         None => Table::new(),
         Some(name) => {
@@ -58,13 +62,9 @@ fn file(
             toml::from_str(text).map_err(|error| wrong(error.message().to_owned()))?
         }
     };
-    let splits = own.get("split").and_then(Value::as_bool).unwrap_or(true);
     OF_SCENARIOS.iter().for_each(|key| drop(own.remove(*key)));
     OF_HOSTS.iter().for_each(|key| drop(file.remove(*key)));
     lay_over(&mut file, own);
-    if !splits {
-        file.insert("policy".to_owned(), Value::Table(forwards_all()));
-    }
     let lan = |link: &str| gateway.lan.iter().any(|index| point.scenario.link(*index).name == link);
     let side = |near: bool| -> Value {
         let devices = layout.devices(number).filter(|(link, _)| lan(&link.name) == near);
@@ -77,12 +77,6 @@ fn file(
     let text = toml::to_string(&file).map_err(|error| wrong(error.to_string()))?;
     GatewayFile::parse("its gateway.toml", &text, u64::MAX)?;
     Ok(text)
-}
-
-/// The policy of a gateway that splits nothing.
-fn forwards_all() -> Table {
-    let rule = Table::from_iter([("action".to_owned(), Value::from("forward"))]);
-    Table::from_iter([("rule".to_owned(), Value::Array(vec![Value::Table(rule)]))])
 }
 
 /// `over` goes over what `table` says, key by key.
@@ -111,7 +105,6 @@ mod tests {
             [gateway.g]
             lan-links = "near"
             config = "g.toml"
-            split = false
             satellite = { rate = "8Mbit/s", rto.min = "2s" }
             [link.near]
             between = ["a", "g"]
@@ -134,8 +127,45 @@ mod tests {
         assert_eq!(made["satellite"]["rate"].as_str(), Some("8Mbit/s"));
         assert_eq!(made["satellite"]["round-trip"].as_str(), Some("500ms"));
         assert!(!made.contains_key("log") && !made.contains_key("lan-links"));
-        assert_eq!(made["policy"]["rule"][0]["action"].as_str(), Some("forward"));
-        assert!(!made.contains_key("split"));
+        assert!(!made.contains_key("policy"));
+    }
+
+    #[test]
+    fn copies_and_numbers_are_written_out_and_what_does_not_split_is_a_router() {
+        let text = r#"
+            [run]
+            duration = "1s"
+            [numbers]
+            delay = 250
+            [host.a]
+            [host.b]
+            [gateway."g{n}"]
+            count = 2
+            lan-links = "near{n}"
+            split = { each = [true, false] }
+            satellite = { rate = "{n}Mbit/s", round-trip = "{2*delay}ms" }
+            [link.near1]
+            between = ["a", "g1"]
+            [link.sat]
+            between = ["g1", "g2"]
+            [link.near2]
+            between = ["g2", "b"]
+            [flow.x]
+            from = "a"
+            to = "b"
+        "#;
+        let none = |_: &str| Err("no files".to_owned());
+        let experiment = Experiment::parse("x.toml", text, &none).unwrap();
+        let point = experiment.point(0);
+        let layout = Layout::of(&point.scenario, "x");
+        let made = programs(&experiment, &point, &layout, &[]).unwrap();
+        let [(2, GatewayProgram::Bentpipe(text)), (3, GatewayProgram::Router)] = &made[..] else {
+            panic!("{made:?}")
+        };
+        let made: Table = toml::from_str(text).unwrap();
+        assert_eq!(made["satellite"]["rate"].as_str(), Some("1Mbit/s"));
+        assert_eq!(made["satellite"]["round-trip"].as_str(), Some("500ms"));
+        assert!(!made.contains_key("count"));
     }
 
     #[test]

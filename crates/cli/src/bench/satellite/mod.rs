@@ -11,6 +11,7 @@ use bentpipe_bench::satellite::cases;
 use bentpipe_bench::satellite::row::{Row, Table};
 use bentpipe_scenario::Change;
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
+use bentpipe_testbed::proxy::ProxyCommand;
 use progress::CaseProgress;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -26,11 +27,11 @@ const LIVE_THREADS: usize = 5;
 ///
 /// Each case is a point of a scenario, and what is wanted of it. It is run in virtual time: by the
 /// hosts alone, as Linux is (CUBIC), through a pair of gateways that know the link's rate and round
-/// trip, and through a pair of which nothing is known. With `--live` it is run on Linux's own TCP in
-/// network namespaces, in real time (root). The limit is an ideal sender: back to back at the link's rate, each loss known a round trip
-/// later. Times are means over the seeds, the same ones in all columns, from the SYN to the last
-/// byte, in seconds. A ratio is with one gateway over without; its bound holds with 95 %
-/// confidence.
+/// trip, and through a pair of which nothing is known. With `--live` it is run on Linux's own TCP
+/// in network namespaces, in real time (root). The limit is an ideal sender: back to back at the
+/// link's rate, each loss known a round trip later. Times are means over the seeds, the same ones
+/// in all columns, from the SYN to the last byte, in seconds. A ratio is with one gateway over
+/// without; its bound holds with 95 % confidence.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -42,7 +43,7 @@ Examples:
   bentpipe bench satellite --json | jq '.rows[] | select(.met == false) | .case'
   bentpipe bench satellite --strict                exit with 1 if a target is not met
   bentpipe bench satellite --cases my.toml         cases of your own; those of the program are in bench/
-  sudo bentpipe bench satellite --live --case 'packet loss'
+  sudo bentpipe bench satellite --live --case 'packet loss' --proxy pepsal=/opt/pepsal
 ")]
 pub(crate) struct Arguments {
     /// So many seeds; cases that take long, or vary little, take a tenth or a hundredth of them
@@ -57,6 +58,9 @@ pub(crate) struct Arguments {
     /// With --live: give a transfer up after this time. It counts as that long
     #[arg(long, value_name = "TIME", default_value = "90s", requires = "live")]
     patience: String,
+    /// With --live: a foreign gateway's program, for the column of its name: `pepsal=/opt/pepsal`
+    #[arg(long = "proxy", value_name = "NAME=COMMAND", requires = "live")]
+    proxies: Vec<ProxyCommand>,
     /// The cases of this file. Scenarios that it names are looked for next to it, and then among
     /// those of the program
     #[arg(long = "cases", value_name = "FILE")]
@@ -86,7 +90,10 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
-    let world = if arguments.live { World::Live } else { World::Simulated };
+    let world = match arguments.live {
+        true => World::Live { proxies: arguments.proxies.clone() },
+        false => World::Simulated,
+    };
     if arguments.live && !arguments.list && !nix::unistd::geteuid().is_root() {
         return Err(BenchError::Root);
     }
@@ -111,16 +118,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     }
     let stop = stop_flag()?;
     let threads = match world {
-        World::Live => arguments.threads.or(NonZeroUsize::new(LIVE_THREADS)),
+        World::Live { .. } => arguments.threads.or(NonZeroUsize::new(LIVE_THREADS)),
         World::Simulated => arguments.threads.or_else(|| available_parallelism().ok()),
     };
-    let mut campaign = Campaign::new(&cases, arguments.seeds);
+    let mut campaign = Campaign::new(&cases, &world, arguments.seeds);
     if arguments.live {
         campaign = campaign.with_runs(arguments.runs);
     }
     let progress = CaseProgress::new(arguments.quiet, campaign.runs());
     let show = |made: u64, case: &str| progress.show(made, case);
-    let rows = campaign.run(world, threads.unwrap_or(NonZeroUsize::MIN), &stop, &show);
+    let rows = campaign.run(threads.unwrap_or(NonZeroUsize::MIN), &stop, &show);
     progress.end();
     let rows = rows?;
     match arguments.json {

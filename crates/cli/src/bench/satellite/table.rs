@@ -7,7 +7,7 @@ use std::io::{self, Write};
 /// A column: its heading, and its cell in a row.
 type Shown = (&'static str, fn(&Row) -> String);
 
-const COLUMNS: [Shown; 15] = [
+const COLUMNS: [Shown; 16] = [
     ("case", |row| row.case.clone()),
     ("limit s", |row| seconds(row, "", row.limit_s)),
     ("end to end", |row| seconds(row, "end_to_end_s", row.end_to_end_s)),
@@ -16,6 +16,7 @@ const COLUMNS: [Shown; 15] = [
     ("server told", |row| seconds(row, "server_told_s", row.server_told_s)),
     ("client told", |row| seconds(row, "client_told_s", row.client_told_s)),
     ("estimated", |row| seconds(row, "estimated_s", row.estimated_s)),
+    ("PEPsal", |row| seconds(row, "pepsal_s", row.pepsal_s)),
     ("ratio (bound)", |row| match (row.ratio, row.ratio_bound) {
         (Some(ratio), Some(bound)) => format!("{ratio:.2} ({bound:.2})"),
         _ => String::new(),
