@@ -129,8 +129,13 @@ impl<P: DirectionPacket> Direction<P> {
     /// When to call [`pop`](Direction::pop) next: no packet arrives earlier.
     #[inline]
     pub fn next(&self) -> Option<Instant> {
-        let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
-        earliest(self.link.next(), arrival)
+        let next = self.link.next();
+        // Mostly nothing is behind the link.
+        if self.arrivals.is_empty() { next } else { earliest(next, self.next_arrival()) }
+    }
+
+    fn next_arrival(&self) -> Option<Instant> {
+        self.arrivals.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// Puts a packet that has left the link at `at` among the arrivals, impaired.

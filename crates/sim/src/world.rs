@@ -367,6 +367,7 @@ impl<A: Application> World<A> {
 
     /// What node `id` sends next, how much payload a wire packet takes, and towards which side of a
     /// gateway.
+    #[inline]
     fn poll_node(&mut self, id: NodeId) -> Option<(Box<Packet>, usize, Option<Side>)> {
         let now = self.now;
         match &mut self.nodes[id] {

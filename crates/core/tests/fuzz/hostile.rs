@@ -124,7 +124,7 @@ fn config(choice: u8) -> ConnectionConfig {
 /// Takes all that the connection has to send.
 fn drain(connection: &mut Connection<Chunks>, now: Instant) -> Vec<(TcpHeader, Vec<u8>)> {
     let mut sent = Vec::new();
-    while let Some(out) = connection.poll_transmit(now) {
+    while let Ok(out) = connection.poll_transmit(now) {
         let mut payload = Vec::new();
         connection.payload(out.data.clone(), |piece| match piece {
             Payload::Bytes(bytes) => payload.extend_from_slice(bytes),

@@ -255,7 +255,7 @@ impl<B: Buffer> Run<B> {
     fn transmit(&mut self, side: usize) {
         let Some(mut connection) = self.connections[side].take() else { return };
         let mut burst = 0;
-        while let Some(out) = connection.poll_transmit(self.now) {
+        while let Ok(out) = connection.poll_transmit(self.now) {
             let mut payload = Vec::new();
             connection.payload(out.data.clone(), |piece| match piece {
                 Payload::Bytes(bytes) => payload.extend_from_slice(bytes),

@@ -154,7 +154,7 @@ impl Host {
             Payload::Bytes(bytes) => self.read.extend(bytes),
             Payload::Pattern { .. } => unreachable!("real bytes were written"),
         });
-        while let Some(segment) = connection.poll_transmit(now) {
+        while let Ok(segment) = connection.poll_transmit(now) {
             let mut payload = Vec::new();
             connection.payload(segment.data, |piece| {
                 if let Payload::Bytes(bytes) = piece {

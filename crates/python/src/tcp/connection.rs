@@ -106,7 +106,7 @@ impl Connection {
 
     /// The next segment to be sent now, if any.
     fn transmit(&mut self, now: f64) -> PyResult<Option<Segment>> {
-        let Some(sent) = self.tcp.poll_transmit(instant(now)?) else { return Ok(None) };
+        let Ok(sent) = self.tcp.poll_transmit(instant(now)?) else { return Ok(None) };
         let mut data = Vec::new();
         self.tcp.payload(sent.data.clone(), |payload| {
             if let Payload::Bytes(bytes) = payload {

@@ -321,7 +321,7 @@ impl<A: Application> Host<A> {
         while let Some(&index) = self.ready.front() {
             let session = &mut self.sessions[index];
             session.judge_losses();
-            let Some(out) = session.connection.poll_transmit(now) else {
+            let Ok(out) = session.connection.poll_transmit(now) else {
                 self.ready.pop_front();
                 self.rest(now, index);
                 continue;

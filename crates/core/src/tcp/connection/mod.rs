@@ -354,15 +354,21 @@ impl<B: Buffer> Connection<B> {
         }
     }
 
-    /// The next segment to be sent now, if any.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+    /// The next segment to be sent now.
+    ///
+    /// # Errors
+    /// The limiter, if there is none.
+    pub fn poll_transmit(&mut self, now: Instant) -> Result<Outgoing, Limiter> {
         if let Some(tcp) = self.reset.take() {
-            return Some(Outgoing::control(tcp));
+            return Ok(Outgoing::control(tcp));
         }
         match &mut self.phase {
-            Phase::Opening(handshake) => handshake.poll_transmit(now, self.written, self.closing),
-            Phase::Synchronised(tcb) => tcb.poll_transmit(now).ok(),
-            Phase::Closed => None,
+            Phase::Opening(handshake) => {
+                let syn = handshake.poll_transmit(now, self.written, self.closing);
+                syn.ok_or(Limiter::Handshake)
+            }
+            Phase::Synchronised(tcb) => tcb.poll_transmit(now),
+            Phase::Closed => Err(Limiter::Closed),
         }
     }
 

@@ -20,7 +20,7 @@ fn at(millis: u64) -> Instant {
 /// All that `host` sends now, with payloads.
 fn drain(host: &mut Host, now: Instant) -> Vec<(TcpHeader, Vec<u8>)> {
     std::iter::from_fn(|| {
-        let out = host.poll_transmit(now)?;
+        let out = host.poll_transmit(now).ok()?;
         let mut bytes = Vec::new();
         host.payload(out.data, |piece| {
             let Payload::Bytes(piece) = piece else { unreachable!() };

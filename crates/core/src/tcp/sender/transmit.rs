@@ -58,7 +58,7 @@ impl Sender {
         }
         self.cwnd.set_full(matches!(sent, Err(Limiter::Cwnd)));
         if matches!(sent, Err(Limiter::Application | Limiter::Closed))
-            && self.in_flight() < self.cwnd()
+            && (self.flight.size() == Bytes::ZERO || self.in_flight() < self.cwnd())
         {
             self.flight.set_app_limited();
         }
@@ -167,7 +167,9 @@ impl Sender {
             && self.snd_nxt() >= self.stream.end()
     }
 
-    /// What the next segment would be, pacing left aside.
+    /// What the next segment would be, pacing left aside. Each poll asks: a call would cost a
+    /// hundredth of a simulation.
+    #[inline(always)]
     pub(super) fn choose(&self) -> Result<Choice, Limiter> {
         let smss = self.sizes.smss;
         let in_flight = self.in_flight().saturating_sub(Bytes::from(self.syn_is_outstanding()));
@@ -248,6 +250,10 @@ impl Sender {
     /// of the pacing rate.
     fn burst_limit(&self) -> Bytes {
         let smss = self.sizes.smss;
+        // Without super-segments the rate does not matter: one segment leaves in any case.
+        if self.sizes.max_burst < 2 * smss {
+            return smss;
+        }
         let paced = self
             .pacing_rate()
             .map_or(Bytes::MAX, |rate| Bytes::new(rate.bytes_in(Duration::from_millis(1))));

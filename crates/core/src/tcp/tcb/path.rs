@@ -4,11 +4,12 @@
 //! A path that drops long packets in silence is not found out: probing without ICMP (RFC 4821) is
 //! not implemented.
 
-use super::{Outgoing, Tcb};
+use super::Tcb;
 use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Offset};
 use crate::wire::{IcmpErrorKind, Quoted};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The minimum IPv4 MTU that is believed, unless the owner says otherwise: Linux's, 512 bytes of
 /// payload and headers without options.
@@ -104,12 +105,12 @@ impl Tcb {
         offset.is_some_and(|offset| (una..nxt).contains(&offset))
     }
 
-    pub(super) fn note_sent(&mut self, out: &Outgoing) {
+    pub(super) fn note_sent(&mut self, data: &Range<Offset>) {
         // Of a super-segment, the first that it becomes.
-        let len = (out.data.end - out.data.start).min(self.sender.smss());
+        let len = (data.end - data.start).min(self.sender.smss());
         let known = self.path.on_trial.map_or(self.path.arrived, |(len, _)| len);
         if len > known {
-            self.path.on_trial = Some((len, out.data.start + len));
+            self.path.on_trial = Some((len, data.start + len));
         }
     }
 

@@ -15,24 +15,25 @@ impl Tcb {
     /// The limiter of the data, if no acknowledgment is to be sent either.
     pub fn poll_transmit(&mut self, now: Instant) -> Result<Outgoing, Limiter> {
         self.raise_if_due(now);
-        let out = self.next_segment(now)?;
-        self.note_sent(&out);
-        Ok(out)
-    }
-
-    fn next_segment(&mut self, now: Instant) -> Result<Outgoing, Limiter> {
         if let Some(rest) = self.behind_syn.take() {
-            return Ok(self.data_segment(now, rest));
+            return Ok(self.stream_segment(now, rest));
         }
         // SACK blocks would shorten a data segment, so they travel alone.
         if self.receiver.ack_due(now) && self.receiver.has_sack_blocks() {
             return Ok(self.acknowledgment(now));
         }
         match self.sender.poll_transmit(now) {
-            Ok(sent) => Ok(self.data_segment(now, sent)),
+            Ok(sent) => Ok(self.stream_segment(now, sent)),
             Err(_) if self.receiver.ack_due(now) => Ok(self.acknowledgment(now)),
             Err(limiter) => Err(limiter),
         }
+    }
+
+    /// A segment that the sender lets out: the path may turn out to take one of its length.
+    fn stream_segment(&mut self, now: Instant, sent: Transmission) -> Outgoing {
+        let out = self.data_segment(now, sent);
+        self.note_sent(&out.data);
+        out
     }
 
     fn acknowledgment(&mut self, now: Instant) -> Outgoing {

@@ -6,7 +6,7 @@ use crate::tcp::ecn::Ecn;
 /// Carries all that `from` sends to `to`; the packets that may be marked are.
 fn carry_marked(from: &mut Host, to: &mut Host, now: Instant) -> Vec<(TcpHeader, Ecn)> {
     let mut carried = Vec::new();
-    while let Some(out) = from.poll_transmit(now) {
+    while let Ok(out) = from.poll_transmit(now) {
         let mut bytes = Vec::new();
         from.payload(out.data, |piece| {
             let Payload::Bytes(piece) = piece else { unreachable!() };
