@@ -3,6 +3,7 @@
 use bentpipe_core::time::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 /// Fires the alarms of elements in the order of their moments; those of one moment in the order in
 /// which they were armed, so that a run does not depend on anything but its input.
@@ -82,14 +83,21 @@ impl EventQueue {
     /// The first entry is not its element's alarm any more: a later one takes its place, or none.
     #[inline(never)]
     fn discard(&mut self) {
-        let Some(Reverse(Entry { number, element, .. })) = self.heap.pop() else { return };
+        let Some(mut first) = self.heap.peek_mut() else { return };
+        let Reverse(Entry { number, element, .. }) = *first;
         let alarm = &mut self.alarms[element];
+        if alarm.number == number
+            && let Some(at) = alarm.at
+        {
+            self.armed += 1;
+            (alarm.entered, alarm.number) = (at, self.armed);
+            *first = Reverse(Entry { at, number: self.armed, element });
+            return;
+        }
         if alarm.number == number {
             alarm.number = 0;
-            if let Some(at) = alarm.at {
-                self.enter(at, element);
-            }
         }
+        PeekMut::pop(first);
     }
 }
 

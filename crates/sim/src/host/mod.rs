@@ -19,7 +19,7 @@ use bentpipe_core::link::Count;
 use bentpipe_core::tcp::connection::{Connection, ConnectionConfig};
 use bentpipe_core::tcp::tcb::Tcb;
 use bentpipe_core::tcp::transaction::TaoCache;
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Instant, earliest};
 use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
 use bentpipe_results::Observed;
 use bentpipe_scenario::Sharing;
@@ -374,7 +374,7 @@ impl<A: Application> Host<A> {
     /// When [`Host::handle_timeout`] is to be called.
     pub(crate) fn next(&mut self) -> Option<Instant> {
         let call = self.calls.first_key_value().map(|(&(at, _), _)| at);
-        self.event_queue.next().into_iter().chain(call).min()
+        earliest(self.event_queue.next(), call)
     }
 
     /// An IP header from here to `dst`.
