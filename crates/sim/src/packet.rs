@@ -142,7 +142,7 @@ impl Body {
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Body::Bytes(bytes) => bytes.clone(),
-            &Body::Pattern { start, len } => (start..).take(len).map(Pattern::byte).collect(),
+            &Body::Pattern { start, len } => Pattern::bytes(start).take(len).collect(),
         }
     }
 

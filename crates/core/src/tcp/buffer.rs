@@ -225,9 +225,22 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// 2^64 over the golden ratio: neighbours differ.
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
     /// The byte at `offset` of the pattern.
     pub fn byte(offset: u64) -> u8 {
-        (offset.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+        (offset.wrapping_mul(Pattern::STEP) >> 56) as u8
+    }
+
+    /// The bytes of the pattern from `offset` on, by an addition each.
+    pub fn bytes(offset: u64) -> impl Iterator<Item = u8> {
+        let mut product = offset.wrapping_mul(Pattern::STEP);
+        std::iter::repeat_with(move || {
+            let byte = (product >> 56) as u8;
+            product = product.wrapping_add(Pattern::STEP);
+            byte
+        })
     }
 }
 
@@ -296,7 +309,7 @@ mod tests {
             shuffled.sort_by_key(|(at, _)| at.wrapping_mul(order | 1));
             let mut buffer = Chunks::default();
             for (at, len) in shuffled {
-                let bytes: Vec<u8> = (at..at + len as u64).map(Pattern::byte).collect();
+                let bytes: Vec<u8> = Pattern::bytes(at).take(len).collect();
                 let unit = Chunks::UNIT.count();
                 let middle = (start + total) / 2 / unit * unit;
                 let (held, beyond) = (buffer.held(), buffer.held_from(Offset::new(middle)));

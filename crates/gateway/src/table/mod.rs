@@ -162,6 +162,11 @@ impl<B: Buffer> Gateway<B> {
         summary
     }
 
+    /// The same by reference, without what the senders of live flows count.
+    pub fn counted(&self) -> &Summary {
+        &self.summary
+    }
+
     /// Flows in the table, opening and ended ones included.
     pub fn flows(&self) -> usize {
         self.flows.len() + self.half_open.len() + self.over.len()

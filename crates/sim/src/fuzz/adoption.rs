@@ -100,7 +100,7 @@ impl Adoptions {
     ) -> Result<(), String> {
         let index = node - BOXES[0];
         let Some(after) = self.after[index] else { return Ok(()) };
-        let summary = gateway.summary();
+        let summary = gateway.counted();
         let counts = (summary.split, summary.adopted);
         let before = std::mem::replace(&mut self.counts[index], counts);
         if counts.1 != before.1 {

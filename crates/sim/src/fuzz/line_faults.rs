@@ -79,6 +79,22 @@ impl FaultyEnd {
     fn happens(&mut self, probability: Probability) -> bool {
         self.rng.random::<f64>() < probability.value()
     }
+
+    /// Puts a packet, or one of two copies, among the arrivals, unless it is found damaged.
+    fn pass(&mut self, mut at: Instant, mut packet: Box<Packet>) {
+        let flip = self.happens(self.faults.corrupt).then(|| self.rng.random());
+        if self.faults.through_bytes || flip.is_some() {
+            match through_bytes(&packet, flip) {
+                Some(arrived) => *packet = arrived,
+                None => return self.discarded.add(&packet),
+            }
+        }
+        if self.happens(self.faults.reorder) {
+            at += self.faults.jitter.mul_f64(self.rng.random());
+        }
+        self.arrivals.insert((at, self.numbered), packet);
+        self.numbered += 1;
+    }
 }
 
 impl Behind for FaultyEnd {
@@ -90,25 +106,9 @@ impl Behind for FaultyEnd {
         let twice = self.happens(self.faults.duplicate);
         if twice {
             self.duplicated.add(&packet);
+            self.pass(at, packet.clone());
         }
-        for _ in 0..1 + usize::from(twice) {
-            let flip = self.happens(self.faults.corrupt).then(|| self.rng.random());
-            let arrived = if self.faults.through_bytes || flip.is_some() {
-                through_bytes(&packet, flip)
-            } else {
-                Some((*packet).clone())
-            };
-            let Some(arrived) = arrived else {
-                self.discarded.add(&packet);
-                continue;
-            };
-            let mut at = at;
-            if self.happens(self.faults.reorder) {
-                at += self.faults.jitter.mul_f64(self.rng.random());
-            }
-            self.arrivals.insert((at, self.numbered), Box::new(arrived));
-            self.numbered += 1;
-        }
+        self.pass(at, packet);
     }
 
     fn pop(&mut self, now: Instant) -> Option<Box<Packet>> {

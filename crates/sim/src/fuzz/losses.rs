@@ -36,7 +36,7 @@ impl Losses {
         gateway: &Gateway<Chunks>,
         segments: &[Segment],
     ) -> Result<(), String> {
-        let resets = gateway.summary().forwarded_resets;
+        let resets = gateway.counted().forwarded_resets;
         let before = std::mem::replace(&mut self.resets[node - BOXES[0]], resets);
         if resets == before {
             return Ok(());

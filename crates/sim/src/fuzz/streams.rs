@@ -180,7 +180,7 @@ impl Streams {
         gateway: &Gateway,
     ) -> Result<(), (Invariant, String)> {
         let table = &mut self.tables[node - BOXES[0]];
-        let released = gateway.summary().all_released();
+        let released = gateway.counted().all_released();
         let begun = [gateway.flows(), gateway.half_open(), gateway.over()];
         let counts = (begun, released);
         if counts == table.counts {
