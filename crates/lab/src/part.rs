@@ -1,5 +1,6 @@
-//! An experiment as a scenario file, changes of it, and more of a scenario's tables: as figures of
-//! papers and benchmarks' cases are written.
+//! An experiment as a scenario file and what is different from it.
+//!
+//! Figures of papers and the cases of benchmarks are written so.
 
 use bentpipe_config::DocumentError;
 use bentpipe_config::reader::ReadFile;

@@ -157,8 +157,7 @@ impl Experiment {
         }
     }
 
-    /// Point `index` as a scenario of its own, with all copies made and all numbers in their
-    /// places.
+    /// A point as a scenario of its own, with copies and numbers written out.
     ///
     /// # Panics
     /// If there are not so many.

@@ -2,8 +2,9 @@
 
 use socket2::{Domain, Socket, Type};
 
-/// Whether sockets can have the congestion control of this name. The kernel loads a module for it
-/// if it may.
+/// Tells whether sockets can have the congestion control of this name.
+///
+/// The kernel loads a module for it if it may.
 pub fn is_available(name: &str) -> bool {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None);
     socket.is_ok_and(|socket| socket.set_tcp_congestion(name.as_bytes()).is_ok())

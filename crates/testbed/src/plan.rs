@@ -53,7 +53,7 @@ pub enum PlanError {
 pub struct LivePoint {
     /// The point.
     pub point: Point,
-    /// How Linux is set for it.
+    /// The settings of Linux for it.
     pub stack: Stack,
     /// Each gateway's node and program.
     pub gateways: Vec<(usize, GatewayProgram)>,
