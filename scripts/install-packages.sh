@@ -8,11 +8,12 @@ set -euo pipefail
 
 # program:package, one for each program that the testbed runs.
 wanted=(
+    cc:gcc
     ip:iproute2
-    nft:nftables
 )
 if [ "${1:-}" = bench ] || [ "${1:-}" = tests ] || [ "${1:-}" = routers ]; then
     wanted+=(
+        nft:nftables
         ping:iputils-ping
         nginx:nginx-light
         curl:curl
@@ -20,7 +21,6 @@ if [ "${1:-}" = bench ] || [ "${1:-}" = tests ] || [ "${1:-}" = routers ]; then
         tcpdump:tcpdump
         setpriv:util-linux
         sysctl:procps
-        cc:gcc
     )
 fi
 if [ "${1:-}" = tests ]; then

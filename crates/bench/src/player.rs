@@ -4,13 +4,14 @@ use bentpipe_results::{Outcome, RunError};
 use bentpipe_scenario::Experiment;
 use bentpipe_testbed::ephemeral::EphemeralTestbed;
 use bentpipe_testbed::flows;
-use bentpipe_testbed::network::{Request, Stacks};
+use bentpipe_testbed::network::{self, Request, Stacks};
 use bentpipe_testbed::plan::{self, ForeignPrograms, LivePoint};
 use bentpipe_testbed::proxy::ProxyCommand;
 use std::env;
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -98,6 +99,9 @@ struct Testbed {
     network: EphemeralTestbed,
 }
 
+/// What names of testbeds begin with; a process and a worker follow.
+const NAMES: &str = "bench-";
+
 /// What messages call a scenario, whose case they name.
 const FILE: &str = "its scenario";
 
@@ -107,25 +111,51 @@ impl RealHosts {
     fn testbed(
         &mut self,
         experiment: &Arc<Experiment>,
-        (name, live): (&str, &LivePoint),
+        name: &str,
+        live: &LivePoint,
         stop: &AtomicBool,
     ) -> Result<&mut EphemeralTestbed, RunError> {
-        if self.testbed.as_ref().is_none_or(|up| !Arc::ptr_eq(&up.experiment, experiment)) {
-            self.testbed = None;
-            let binary = env::current_exe().map_err(|error| failed(&error))?;
-            let request = Request {
-                name,
-                file: FILE,
-                experiment,
-                stacks: Stacks::AsAsked,
-                proxies: &self.proxies,
-                binary: &binary,
-                realtime: true,
-            };
-            let network = EphemeralTestbed::up(&request, live, stop)?;
-            self.testbed = Some(Testbed { experiment: Arc::clone(experiment), network });
-        }
-        Ok(&mut self.testbed.as_mut().ok_or(RunError::Cancelled)?.network)
+        let same = |up: &Testbed| Arc::ptr_eq(&up.experiment, experiment);
+        let up = match self.testbed.take() {
+            Some(up) if same(&up) => up,
+            other => {
+                drop(other);
+                let binary = env::current_exe().map_err(|error| failed(&error))?;
+                let request = Request {
+                    name,
+                    file: FILE,
+                    experiment,
+                    stacks: Stacks::AsAsked,
+                    proxies: &self.proxies,
+                    binary: &binary,
+                    realtime: true,
+                };
+                let network = EphemeralTestbed::up(&request, live, stop)?;
+                Testbed { experiment: Arc::clone(experiment), network }
+            }
+        };
+        Ok(&mut self.testbed.insert(up).network)
+    }
+
+    fn run(
+        &mut self,
+        experiment: &Arc<Experiment>,
+        point: usize,
+        run: u64,
+        stop: &AtomicBool,
+        go_on: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Outcome, RunError> {
+        let name = format!("{NAMES}{}-{}", process::id(), self.worker);
+        let programs = ForeignPrograms { browser: None, proxies: &self.proxies };
+        let live = plan::point(experiment, point, FILE, &name, Stacks::AsAsked, programs);
+        let live = live.map_err(|error| failed(&error))?;
+        let testbed = self.testbed(experiment, &name, &live, stop)?;
+        let mut go_on = |progress: flows::Progress| {
+            let flows::Progress { share, delivered } = progress;
+            go_on(Progress { share, delivered: Some(delivered) })
+        };
+        let run = u32::try_from(run).unwrap_or(u32::MAX);
+        Ok(testbed.run(&live, run, None, &mut go_on)?.outcome)
     }
 }
 
@@ -138,17 +168,23 @@ impl Player for RealHosts {
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Outcome, RunError> {
-        let name = format!("bench-{}-{}", process::id(), self.worker);
-        let programs = ForeignPrograms { browser: None, proxies: &self.proxies };
-        let live = plan::point(experiment, point, FILE, &name, Stacks::AsAsked, programs);
-        let live = live.map_err(|error| failed(&error))?;
-        let testbed = self.testbed(experiment, (&name, &live), stop)?;
-        let mut go_on = |progress: flows::Progress| {
-            let flows::Progress { share, delivered } = progress;
-            go_on(Progress { share, delivered: Some(delivered) })
+        // A program that dies of the same Ctrl-C is no failure.
+        let stopped = |error| match stop.load(Ordering::Relaxed) {
+            true => RunError::Cancelled,
+            false => error,
         };
-        let run = u32::try_from(run).unwrap_or(u32::MAX);
-        Ok(testbed.run(&live, run, None, &mut go_on)?.outcome)
+        self.run(experiment, point, run, stop, go_on).map_err(stopped)
+    }
+}
+
+/// Takes down what is left of testbeds whose commands were killed.
+pub(crate) fn remove_leftovers() {
+    for name in network::names().unwrap_or_default() {
+        let process = name.strip_prefix(NAMES).and_then(|rest| rest.split('-').next());
+        let gone = process.is_some_and(|pid| !Path::new("/proc").join(pid).exists());
+        if gone && network::down(&name).is_err() {
+            tracing::warn!(name, "what is left of it cannot be taken down");
+        }
     }
 }
 

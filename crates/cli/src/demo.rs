@@ -84,11 +84,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, DemoError> {
         World::Simulated => {
             if !root {
                 eprintln!(
-                    "bentpipe demo: network namespaces need root, so this is the simulated version:"
+                    "bentpipe demo: network namespaces need root, so this is the simulated version"
                 );
             }
             eprintln!(
-                "bentpipe's own TCP at the ends in the manner of Linux, the same gateways, virtual time"
+                "bentpipe demo: bentpipe's own TCP at the ends in the manner of Linux, the same gateways, virtual time"
             );
         }
     }
@@ -141,7 +141,7 @@ fn write(path: &Path, text: &str) -> Result<(), DemoError> {
 fn check_programs() -> Result<(), DemoError> {
     let path = env::var_os("PATH").unwrap_or_default();
     let directories: Vec<_> = env::split_paths(&path).collect();
-    let missing: Vec<_> = ["ip", "nft"]
+    let missing: Vec<_> = ["ip"]
         .into_iter()
         .filter(|program| !directories.iter().any(|directory| directory.join(program).exists()))
         .collect();

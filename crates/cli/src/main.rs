@@ -25,29 +25,33 @@ struct Arguments {
     command: Command,
 }
 
+// A description as an attribute, and not as a comment: this would replace the longer one of a
+// subcommand's own arguments in its help.
 #[derive(Subcommand)]
 enum Command {
-    /// Measure what bentpipe costs on this machine, and how near the link's limit its gateways come
+    #[command(
+        about = "Measure what bentpipe costs on this machine, and how near the link's limit its gateways come"
+    )]
     Bench(bench::Arguments),
-    /// Download files over an emulated GEO link, with and without the gateways
+    #[command(about = "Download files over an emulated GEO link, with and without the gateways")]
     Demo(demo::Arguments),
-    /// Test the gateways against random faults, in virtual time
+    #[command(about = "Test the gateways against random faults, in virtual time")]
     Fuzz(fuzz::Arguments),
-    /// Split TCP connections at one end of a satellite link
+    #[command(about = "Split TCP connections at one end of a satellite link")]
     Gateway(gateway::Arguments),
-    /// Emulate a satellite link on this machine, on real packets
+    #[command(about = "Emulate a satellite link on this machine, on real packets")]
     Link(link::Arguments),
-    /// Run the papers' figures, and see which of their claims hold
+    #[command(about = "Run the papers' figures, and see which of their claims hold")]
     Papers(papers::Arguments),
-    /// Draw the figures of results, or the time-sequence graphs of captures
+    #[command(about = "Draw the figures of results, or the time-sequence graphs of captures")]
     Plot(plot::Arguments),
-    /// Show the TCP presets, or all parameters of one
+    #[command(about = "Show the TCP presets, or all parameters of one")]
     Presets(presets::Arguments),
-    /// Run an experiment in virtual time
+    #[command(about = "Run an experiment in virtual time")]
     Sim(sim::Arguments),
-    /// Run an experiment on Linux's own TCP, in network namespaces
+    #[command(about = "Run an experiment on Linux's own TCP, in network namespaces")]
     Testbed(testbed::Arguments),
-    /// Make traces of a link, from orbits or from other programs' files
+    #[command(about = "Make traces of a link, from orbits or from other programs' files")]
     Trace(trace::Arguments),
 }
 

@@ -24,6 +24,11 @@ pub struct ExperimentPart {
 }
 
 impl ExperimentPart {
+    /// The scenario's file.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// Reads the experiment, which messages call `name`, with further changes. `read` gives the
     /// text of a file.
     ///

@@ -220,19 +220,6 @@ impl Testbed {
         Ok(gateway)
     }
 
-    /// The hosts' TCP has the congestion control `name` from now on, and no longer CUBIC.
-    ///
-    /// # Errors
-    /// [`NetnsError::Refused`] if the kernel does not have it.
-    pub fn use_congestion_control(&self, name: &str) -> Result<(), NetnsError> {
-        [(&self.h1, 1), (&self.h2, 4)].into_iter().try_for_each(|(host, network)| {
-            host.ip(&format!(
-                "route replace default via 10.91.{network}.1 congctl {name}\n\
-                 route replace default via fd00:91:0:{network}::1 congctl {name}\n"
-            ))
-        })
-    }
-
     /// Starts both gateways.
     ///
     /// # Errors

@@ -100,7 +100,7 @@ pub struct Lossy {
 }
 
 impl Lossy {
-    /// The way of this variant's transfers.
+    /// The transfers of a case, next to its file and its limit.
     pub(super) fn of(case: &Case, transfers: Vec<Transfer>) -> Lossy {
         let ideal = case.limit.as_ref();
         Lossy {
@@ -154,22 +154,22 @@ pub(super) fn all(
             parts.map(|(variant, stage)| format!("{} {}", variant.short(), stage.text())).collect();
         format!("{}: {}", case.name, parts.join(", "))
     };
-    // A way that fails stops the others.
-    let failed = AtomicBool::new(false);
+    // A way that fails halts the others, as `stop` does.
+    let halt = AtomicBool::new(false);
     progress.begin(&format!("{}: {} ways at once", case.name, variants.len()));
     let results = thread::scope(|scope| {
         let begin = |(worker, variant): (usize, &Variant)| {
-            let (stages, failed, column) = (&stages, &failed, variant.column());
+            let (stages, halt, column) = (&stages, &halt, variant.column());
             scope.spawn(move || {
                 let tell = |stage: Stage| {
                     stages.lock().unwrap_or_else(PoisonError::into_inner)[worker] = stage;
                 };
                 let mut player = world.player(worker);
                 let mut hears = |bytes| tell(Stage::Received(bytes));
-                let result = download(&mut *player, case, column, failed, &mut hears);
+                let result = download(&mut *player, case, column, halt, &mut hears);
                 match &result {
                     Ok(download) => tell(Stage::Over(download.seconds)),
-                    Err(_) => failed.store(true, Ordering::Relaxed),
+                    Err(_) => halt.store(true, Ordering::Relaxed),
                 }
                 result
             })
@@ -179,7 +179,7 @@ pub(super) fn all(
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
             thread::sleep(TICK);
             if stop.load(Ordering::Relaxed) {
-                failed.store(true, Ordering::Relaxed);
+                halt.store(true, Ordering::Relaxed);
             }
             let done = now().iter().filter(|stage| matches!(stage, Stage::Over(_))).count();
             if done > over {

@@ -10,14 +10,14 @@ pub mod report;
 
 use crate::BenchError;
 use crate::files::Files;
-use crate::player::World;
+use crate::player::{self, World};
 use crate::satellite::case::{Case, Column};
-use crate::satellite::family::{self, spaced};
+use crate::satellite::family::{self, Reading, spaced};
 use crate::satellite::measure::LINK;
 use bentpipe_core::link::QueueKind;
 use bentpipe_core::time::Instant;
 use bentpipe_links::DirectionSpec;
-use bentpipe_scenario::{Change, Scenario};
+use bentpipe_scenario::Scenario;
 use report::Report;
 use std::sync::atomic::AtomicBool;
 
@@ -46,15 +46,18 @@ impl Demo {
     /// # Errors
     /// Its file is wrong.
     pub fn new(world: World, gateways: bool) -> Result<Demo, BenchError> {
-        let changes = match &world {
-            World::Live { .. } => vec![Change::new("run.duration", PATIENCE)],
-            World::Simulated => Vec::new(),
+        let patience = match &world {
+            World::Live { .. } => Some(PATIENCE),
+            World::Simulated => None,
         };
-        let mut files = family::read(&Files::BuiltIn, FILE, &changes, false)?;
-        let lossy = files.pop().ok_or_else(|| BenchError::File {
-            file: FILE.to_owned(),
-            why: "there is no case".to_owned(),
-        })?;
+        let wrong = |why: String| BenchError::File { file: FILE.to_owned(), why };
+        let text = Files::BuiltIn.text(FILE).map_err(wrong)?;
+        let reading = Reading { patience, long: false };
+        let cases = family::read(&text, FILE, &Files::BuiltIn, reading)?;
+        // The files come by two ways, the one with losses by four.
+        let two = |case: &Case| !case.columns.contains_key(&Column::Estimated);
+        let (files, mut lossy): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(two);
+        let lossy = lossy.pop().ok_or_else(|| wrong("there is no case with losses".to_owned()))?;
         Ok(Demo { world, gateways, files, lossy })
     }
 
@@ -79,6 +82,9 @@ impl Demo {
         stop: &AtomicBool,
         progress: &mut dyn Progress,
     ) -> Result<Report, BenchError> {
+        if matches!(self.world, World::Live { .. }) {
+            player::remove_leftovers();
+        }
         let rows = files::all(self, stop, progress)?;
         let lossy = lossy::all(self, stop, progress)?;
         Ok(Report { rows, lossy })

@@ -5,7 +5,7 @@ use super::case::{Case, Column};
 use super::measure::{Measured, measure};
 use super::row::Row;
 use crate::BenchError;
-use crate::player::{Player, Progress, World};
+use crate::player::{self, Player, Progress, World};
 use bentpipe_lab::caught;
 use bentpipe_results::RunError;
 use bentpipe_scenario::{Experiment, Scenario};
@@ -15,7 +15,20 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 use tracing::subscriber::NoSubscriber;
+
+/// How often `stop` is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The rows of the cases whose runs were all made, and the failure of a run, if one failed.
+#[derive(Debug)]
+pub struct Finished {
+    /// In the order of the cases.
+    pub rows: Vec<Row>,
+    /// The first failure.
+    pub error: Option<BenchError>,
+}
 
 /// Runs that several columns may share.
 struct Series {
@@ -86,50 +99,58 @@ impl Campaign<'_> {
         self.series.iter().map(|series| series.runs).sum()
     }
 
-    /// Makes all runs, or stops at `stop`; the rows of the cases whose runs were all made.
-    /// `progress` hears after each how many have been made, and the case of the last one.
-    ///
-    /// # Errors
-    /// A run failed.
+    /// Makes all runs, or stops at `stop` or at the first that fails. `progress` hears after each
+    /// how many have been made, and the case of the last one.
     pub fn run(
         &self,
         threads: NonZeroUsize,
         stop: &AtomicBool,
         progress: &(impl Fn(u64, &str) + Sync),
-    ) -> Result<Vec<Row>, BenchError> {
+    ) -> Finished {
+        if matches!(self.world, World::Live { .. }) {
+            player::remove_leftovers();
+        }
         let jobs = self.jobs();
-        let (begun, failed) = (AtomicUsize::new(0), Mutex::new(None));
+        let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        // A run that fails halts the others, as `stop` does.
+        let (halt, failed) = (AtomicBool::new(false), Mutex::new(None));
         let all: Mutex<BTreeMap<(usize, u64), Measured>> = Mutex::default();
         let work = |worker| {
             // What gateways say of lossy flows is not what is asked here.
             let _silence = tracing::subscriber::set_default(NoSubscriber::new());
             let mut player = self.world.player(worker);
-            while !stop.load(Ordering::Relaxed) {
-                let Some(&job) = jobs.get(begun.fetch_add(1, Ordering::Relaxed)) else { return };
-                match self.one(&mut *player, job, stop) {
+            while !halt.load(Ordering::Relaxed) {
+                let Some(&job) = jobs.get(begun.fetch_add(1, Ordering::Relaxed)) else { break };
+                match self.one(&mut *player, job, &halt) {
                     Ok(Some(measured)) => {
                         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                         all.insert(job, measured);
                         progress(all.len() as u64, &self.series[job.0].case);
                     }
-                    Ok(None) => return,
+                    Ok(None) => break,
                     Err(error) => {
-                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                        begun.store(jobs.len(), Ordering::Relaxed);
+                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        failed.get_or_insert(error);
+                        halt.store(true, Ordering::Relaxed);
                     }
                 }
             }
+            ended.fetch_add(1, Ordering::Relaxed);
         };
         thread::scope(|scope| {
             for worker in 0..threads.get() {
                 let work = &work;
                 scope.spawn(move || work(worker));
             }
+            while ended.load(Ordering::Relaxed) < threads.get() {
+                if stop.load(Ordering::Relaxed) {
+                    halt.store(true, Ordering::Relaxed);
+                }
+                thread::sleep(LOOK);
+            }
         });
-        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
-        }
-        Ok(self.rows(&all.into_inner().unwrap_or_else(PoisonError::into_inner)))
+        let rows = self.rows(&all.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Finished { rows, error: failed.into_inner().unwrap_or_else(PoisonError::into_inner) }
     }
 
     /// All runs, in the order in which they begin.
@@ -179,7 +200,8 @@ impl Campaign<'_> {
 
     fn rows(&self, all: &BTreeMap<(usize, u64), Measured>) -> Vec<Row> {
         let cases = self.cases.iter().zip(&self.columns);
-        let rows = cases.filter_map(|(case, columns)| {
+        let some = cases.filter(|(_, columns)| !columns.is_empty());
+        let rows = some.filter_map(|(case, columns)| {
             let mut runs = BTreeMap::new();
             for (&column, &index) in columns {
                 let of = (0..self.series[index].runs).map(|run| all.get(&(index, run)).copied());

@@ -8,7 +8,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A column of the table: a variant of the case's scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, strum::EnumString)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 pub enum Column {
     /// The hosts alone, as Linux is: CUBIC.
     #[serde(rename = "end to end")]
@@ -103,8 +114,8 @@ pub(super) enum Figures {
 
 impl Figures {
     /// The column that they are of.
-    pub(super) fn column(&self) -> Column {
-        match *self {
+    pub(super) fn column(self) -> Column {
+        match self {
             Figures::Goodput(column)
             | Figures::Sharing(column)
             | Figures::ThirdParty(column)
@@ -114,6 +125,11 @@ impl Figures {
 }
 
 impl Column {
+    /// Its name in files of cases.
+    pub(super) fn name(self) -> &'static str {
+        self.into()
+    }
+
     /// The foreign gateway that takes part, by its name in scenarios.
     pub(super) fn proxy(self) -> Option<&'static str> {
         match self {

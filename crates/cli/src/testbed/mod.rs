@@ -42,15 +42,17 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Bring a scenario's network up: it stays until `down`
+    #[command(about = "Bring a scenario's network up: it stays until `down`")]
     Up(up::Arguments),
-    /// Run the flows of a testbed that is up, and write tables as `bentpipe sim` does
+    #[command(
+        about = "Run the flows of a testbed that is up, and write tables as `bentpipe sim` does"
+    )]
     Run(measure::Arguments),
-    /// Show hosts, addresses, links and processes
+    #[command(about = "Show hosts, addresses, links and processes")]
     Status(status::Arguments),
-    /// Open a shell, or run a command, on a host
+    #[command(about = "Open a shell, or run a command, on a host")]
     Shell(Shell),
-    /// Remove a testbed, whatever is left of it
+    #[command(about = "Remove a testbed, whatever is left of it")]
     Down(Down),
     /// Carry the packets of one link
     #[command(hide = true)]

@@ -17,15 +17,15 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Turn other programs' files into traces
+    #[command(about = "Turn other programs' files into traces")]
     Convert(convert::Arguments),
-    /// Compute the delay between two places over a constellation
+    #[command(about = "Compute the delay between two places over a constellation")]
     Path(path::Arguments),
-    /// Measure the delay and loss to another host
+    #[command(about = "Measure the delay and loss to another host")]
     Record(record::Arguments),
-    /// Write the element sets of a shell of satellites
+    #[command(about = "Write the element sets of a shell of satellites")]
     Shell(shell::Arguments),
-    /// Show what a trace says
+    #[command(about = "Show what a trace says")]
     Show(show::Arguments),
 }
 

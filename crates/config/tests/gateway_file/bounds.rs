@@ -244,7 +244,7 @@ fn rules_that_no_connection_can_meet_are_refused() {
     setup(&fine).unwrap();
 }
 
-/// `check_control` need not name an algorithm without numbers, so that one with numbers could be
+/// `check_congestion` need not name an algorithm without numbers, so that one with numbers could be
 /// forgotten.
 #[test]
 fn every_number_of_a_congestion_control_has_a_max() {

@@ -19,7 +19,8 @@ pub(super) fn programs(
     layout: &Layout,
     proxies: &[ProxyCommand],
 ) -> Result<Vec<(usize, GatewayProgram)>, PlanError> {
-    let document: Table = toml::from_str(&experiment.written_out(point.index)).unwrap_or_default();
+    let document: Table = toml::from_str(&experiment.written_out(point.index))
+        .expect("what was written from a checked scenario can be read");
     let nodes = point.scenario.nodes.iter().enumerate();
     let gateways = nodes.filter_map(|(number, node)| match &node.kind {
         NodeKind::Gateway(gateway) => Some((number, node, gateway)),

@@ -6,10 +6,10 @@ mod table;
 
 use super::BenchError;
 use bentpipe_bench::World;
-use bentpipe_bench::satellite::campaign::Campaign;
+use bentpipe_bench::satellite::campaign::{Campaign, Finished};
 use bentpipe_bench::satellite::cases;
 use bentpipe_bench::satellite::row::{Row, Table};
-use bentpipe_scenario::Change;
+use bentpipe_core::units::parse_duration;
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use bentpipe_testbed::proxy::ProxyCommand;
 use progress::CaseProgress;
@@ -19,6 +19,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
+
+/// The foreign gateway that has a column.
+const PEPSAL: &str = "pepsal";
 
 /// Live runs at a time: the columns of a case, which meet the same machine.
 const LIVE_THREADS: usize = 5;
@@ -56,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, requires = "live", value_parser = clap::value_parser!(u64).range(1..=1000))]
     runs: u64,
     /// With --live: give a transfer up after this time. It counts as that long
-    #[arg(long, value_name = "TIME", default_value = "90s", requires = "live")]
+    #[arg(long, value_name = "TIME", default_value = "90s", requires = "live", value_parser = patience)]
     patience: String,
     /// With --live: a foreign gateway's program, for the column of its name: `pepsal=/opt/pepsal`
     #[arg(long = "proxy", value_name = "NAME=COMMAND", requires = "live")]
@@ -89,6 +92,11 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
+/// A time as scenarios have it.
+fn patience(text: &str) -> Result<String, String> {
+    parse_duration(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     let world = match arguments.live {
         true => World::Live { proxies: arguments.proxies.clone() },
@@ -97,11 +105,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     if arguments.live && !arguments.list && !nix::unistd::geteuid().is_root() {
         return Err(BenchError::Root);
     }
-    let patience = Change::new("run.duration", &arguments.patience);
-    let changes = if arguments.live { vec![patience] } else { Vec::new() };
+    if let Some(proxy) = arguments.proxies.iter().find(|proxy| proxy.name != PEPSAL) {
+        return Err(BenchError::NoColumn(proxy.name.clone()));
+    }
+    let patience = arguments.live.then_some(arguments.patience.as_str());
     let mut cases = match &arguments.file {
-        Some(file) => cases::of_file(file, &changes, arguments.long)?,
-        None => cases::all(&changes, arguments.long)?,
+        Some(file) => cases::of_file(file, patience, arguments.long)?,
+        None => cases::all(patience, arguments.long)?,
     };
     if !arguments.cases.is_empty() {
         cases.retain(|case| arguments.cases.iter().any(|part| case.name.contains(part)));
@@ -129,7 +139,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     let show = |made: u64, case: &str| progress.show(made, case);
     let rows = campaign.run(threads.unwrap_or(NonZeroUsize::MIN), &stop, &show);
     progress.end();
-    let rows = rows?;
+    let Finished { rows, error } = rows;
     match arguments.json {
         true => writeln!(out, "{}", Table { rows: &rows }.to_json())?,
         false => table::print(&mut out, &rows)?,
@@ -137,6 +147,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     if stop.load(Ordering::Relaxed) {
         eprintln!("bentpipe bench satellite: stopped; {} of {} cases", rows.len(), cases.len());
         return Ok(interrupted());
+    }
+    if let Some(error) = error {
+        return Err(error.into());
     }
     let missed = rows.iter().any(|row: &Row| row.met == Some(false));
     Ok(if arguments.strict && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
