@@ -6,6 +6,7 @@ use bentpipe_testbed::ephemeral::EphemeralTestbed;
 use bentpipe_testbed::flows;
 use bentpipe_testbed::network::{self, Request, Stacks};
 use bentpipe_testbed::plan::{self, ForeignPrograms, LivePoint};
+use bentpipe_testbed::play::Run;
 use bentpipe_testbed::proxy::ProxyCommand;
 use std::env;
 use std::path::Path;
@@ -20,6 +21,15 @@ pub(crate) struct Progress {
     pub(crate) share: f64,
     /// What applications have read, where that is known while it lasts.
     pub(crate) delivered: Option<u64>,
+}
+
+/// A run that was made.
+#[derive(Debug)]
+pub(crate) struct Played {
+    pub(crate) outcome: Outcome,
+    /// The share of packets that were more than 1 ms late, of the worst link: on a busy machine
+    /// links are.
+    pub(crate) late: f64,
 }
 
 /// Where runs are made.
@@ -68,7 +78,7 @@ pub(crate) trait Player {
         run: u64,
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Outcome, RunError>;
+    ) -> Result<Played, RunError>;
 }
 
 struct Simulator;
@@ -81,9 +91,10 @@ impl Player for Simulator {
         run: u64,
         _: &AtomicBool,
         go_on: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Played, RunError> {
         let go_on = |share| go_on(Progress { share, delivered: None });
-        bentpipe_sim::run(&experiment.point(point).scenario, run, go_on)
+        let outcome = bentpipe_sim::run(&experiment.point(point).scenario, run, go_on)?;
+        Ok(Played { outcome, late: 0.0 })
     }
 }
 
@@ -144,7 +155,7 @@ impl RealHosts {
         run: u64,
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Played, RunError> {
         let name = format!("{NAMES}{}-{}", process::id(), self.worker);
         let programs = ForeignPrograms { browser: None, proxies: &self.proxies };
         let live = plan::point(experiment, point, FILE, &name, Stacks::AsAsked, programs);
@@ -155,7 +166,8 @@ impl RealHosts {
             go_on(Progress { share, delivered: Some(delivered) })
         };
         let run = u32::try_from(run).unwrap_or(u32::MAX);
-        Ok(testbed.run(&live, run, None, &mut go_on)?.outcome)
+        let Run { outcome, late, .. } = testbed.run(&live, run, None, &mut go_on)?;
+        Ok(Played { outcome, late })
     }
 }
 
@@ -167,7 +179,7 @@ impl Player for RealHosts {
         run: u64,
         stop: &AtomicBool,
         go_on: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Played, RunError> {
         // A program that dies of the same Ctrl-C is no failure.
         let stopped = |error| match stop.load(Ordering::Relaxed) {
             true => RunError::Cancelled,

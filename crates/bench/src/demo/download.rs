@@ -1,7 +1,7 @@
 //! One download: a run of a case's column.
 
 use crate::BenchError;
-use crate::player::{self, Player};
+use crate::player::{self, Played, Player};
 use crate::satellite::case::{Case, Column};
 use bentpipe_results::RunError;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ pub(super) fn download(
         !stop.load(Ordering::Relaxed)
     };
     match player.play(&case.experiment, point, 0, stop, &mut go_on) {
-        Ok(outcome) => {
+        Ok(Played { outcome, .. }) => {
             let transfer = outcome.transfers.first().map(|row| row.transfer);
             let took = transfer.and_then(|it| Some(it.completed?.saturating_since(it.started)));
             Ok(Download {

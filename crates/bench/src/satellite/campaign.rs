@@ -191,7 +191,7 @@ impl Campaign<'_> {
         let mut go_on = |_: Progress| !stop.load(Ordering::Relaxed);
         let failed = |why: &dyn Display| BenchError::Run(format!("{case}, run {}: {why}", job.1));
         match caught(|| player.play(experiment, *point, job.1, stop, &mut go_on)) {
-            Ok(Ok(outcome)) => Ok(Some(measure(scenario, &outcome))),
+            Ok(Ok(played)) => Ok(Some(measure(scenario, &played))),
             Ok(Err(RunError::Cancelled)) => Ok(None),
             Ok(Err(error)) => Err(failed(&error)),
             Err(panic) => Err(failed(&panic)),

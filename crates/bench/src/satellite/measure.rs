@@ -1,5 +1,6 @@
 //! What is taken from runs: of each one, and of all runs of a column.
 
+use crate::player::Played;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Side;
 use bentpipe_results::{FlowRow, LegCounts, LinkRow, Outcome, Sample};
@@ -31,10 +32,13 @@ pub(super) struct Measured {
     /// The share of the gateways' bytes to the satellite, after the warm-up, that were
     /// retransmissions.
     pub(super) retransmitted: f64,
+    /// The share of packets that a link released more than 1 ms late; of several runs the greatest.
+    pub(super) late: f64,
 }
 
 /// The figures of a run of `scenario`.
-pub(super) fn measure(scenario: &Scenario, outcome: &Outcome) -> Measured {
+pub(super) fn measure(scenario: &Scenario, played: &Played) -> Measured {
+    let Played { outcome, late } = played;
     let transfers = || outcome.transfers.iter().map(|row| row.transfer);
     let complete = transfers().all(|transfer| transfer.completed.is_some());
     let unfinished = scenario.run.end == RunEnd::FlowsDone && !complete;
@@ -65,6 +69,7 @@ pub(super) fn measure(scenario: &Scenario, outcome: &Outcome) -> Measured {
             .sum(),
         queueing: queueing(scenario, &outcome.series),
         retransmitted: retransmitted(outcome),
+        late: *late,
     }
 }
 
@@ -108,6 +113,7 @@ impl Measured {
             drops: mean(|run| run.drops),
             queueing: queueing.map(|sum| sum / count),
             retransmitted: mean(|run| run.retransmitted),
+            late: runs.iter().map(|run| run.late).fold(0.0, f64::max),
         })
     }
 }

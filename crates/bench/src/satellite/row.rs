@@ -8,6 +8,9 @@ use super::{ratio, target};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
+/// More packets than this share are late on a machine that is too busy.
+const LATE: f64 = 0.01;
+
 /// A row, in the form of `--json`: a field that does not apply is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Row {
@@ -73,6 +76,11 @@ pub struct Row {
     /// Its one-sided 95 % bound.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub ratio_bound: Option<f64>,
+    /// The share of packets that a link released more than 1 ms late.
+    ///
+    /// It is there where it is more than a hundredth: the machine was busy.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub late_share: Option<f64>,
     /// What is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -114,6 +122,8 @@ impl Row {
         if let Some(figures) = &case.figures {
             row.take(figures, case, &mean);
         }
+        let late = runs.keys().filter_map(|column| Some(mean(*column)?.late)).fold(0.0, f64::max);
+        row.late_share = Some(late).filter(|late| *late > LATE);
         row.queueing_alone_p95_ms = mean(Column::Alone).and_then(|mean| in_ms(mean.queueing));
         if let Some((with, without)) = case.ratio {
             let seconds = |column| {

@@ -63,6 +63,16 @@ fn notes(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     if rows.iter().any(|row| !row.unfinished.is_empty()) {
         writeln!(out, "> some transfers were not complete when their run ended")?;
     }
+    for row in rows {
+        if let Some(late) = row.late_share {
+            let late = 100.0 * late;
+            writeln!(
+                out,
+                "{}: {late:.1} % of a link's packets were late: the machine was busy",
+                row.case
+            )?;
+        }
+    }
     let told = rows.iter().filter(|row| row.met.is_some()).count();
     let met = rows.iter().filter(|row| row.met == Some(true)).count();
     writeln!(out, "{met} of {told} targets met")
