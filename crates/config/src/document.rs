@@ -4,7 +4,7 @@
 //! a swept value is checked by the same code, and complained about at the sweep's line. The tree
 //! is written back as the canonical text of a point.
 
-use crate::error::{DocumentError, Place, Problem};
+use crate::error::{DocumentError, Problem, SourcePosition};
 use std::fmt::Write;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -196,7 +196,7 @@ impl Node {
 /// It is not TOML, or has a date or a number that cannot be represented.
 pub fn parse(file: &str, source: &str) -> Result<Table, DocumentError> {
     let error = |at: usize, message: &str| DocumentError {
-        place: Box::new(Place::of(file, source, at)),
+        position: Box::new(SourcePosition::of(file, source, at)),
         problem: Box::new(Problem::Syntax(message.replace('\n', ", "))),
         point: None,
     };

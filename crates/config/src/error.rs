@@ -4,19 +4,19 @@ use std::fmt;
 
 /// Why a document cannot be used: one line that points at the file, line and column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}{}", point.as_ref().map_or_else(String::new, |point| format!(" (at {point})")))]
+#[error("{position}: {problem}{}", point.as_ref().map_or_else(String::new, |point| format!(" (at {point})")))]
 pub struct DocumentError {
     /// Where.
-    pub place: Box<Place>,
+    pub position: Box<SourcePosition>,
     /// What.
     pub problem: Box<Problem>,
     /// At which point of the sweep, if there is one.
     pub point: Option<String>,
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePosition {
     /// The file, as it was named by the caller.
     pub file: String,
     /// Counted from one; zero for what does not stand in a file.
@@ -28,16 +28,16 @@ pub struct Place {
     pub path: String,
 }
 
-impl Place {
-    /// The place of the byte at `offset` of `source`.
-    pub(crate) fn of(file: &str, source: &str, offset: usize) -> Place {
+impl SourcePosition {
+    /// The position of the byte at `offset` of `source`.
+    pub(crate) fn of(file: &str, source: &str, offset: usize) -> SourcePosition {
         let mut offset = offset.min(source.len());
         while !source.is_char_boundary(offset) {
             offset -= 1;
         }
         let before = &source[..offset];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Place {
+        SourcePosition {
             file: file.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line == 0 {
             return f.write_str(&self.file);

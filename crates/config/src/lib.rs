@@ -1,4 +1,4 @@
-//! TOML as a tree with places, keys declared once, TCPs as texts, and `gateway.toml`.
+//! TOML as a tree with positions, keys declared once, TCPs as texts, and `gateway.toml`.
 //!
 //! A [`document`] knows where each value stands. A [`reader`] takes typed values from its tables,
 //! whose keys are declared with their documentation. What is wrong is one line that points at the
@@ -12,5 +12,5 @@ pub mod gateway;
 pub mod reader;
 mod tcp;
 
-pub use error::{DocumentError, Place, Problem, hint};
+pub use error::{DocumentError, Problem, SourcePosition, hint};
 pub use tcp::TcpLayer;

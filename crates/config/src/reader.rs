@@ -6,7 +6,7 @@
 mod values;
 
 use crate::document::{self, Entry, Node, Table, Value};
-use crate::error::{DocumentError, Place, Problem, hint};
+use crate::error::{DocumentError, Problem, SourcePosition, hint};
 use bentpipe_core::text::Choice;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -127,18 +127,18 @@ pub type Result<T> = std::result::Result<T, DocumentError>;
 /// How a named file is read: its text, or why not.
 pub type ReadFile<'a> = dyn Fn(&str) -> std::result::Result<String, String> + 'a;
 
-/// The places of values from outside the file. In the tree they stand behind the file's end:
+/// The positions of values from outside the file. In the tree they stand behind the file's end:
 /// [`Context::outside_at`].
 pub trait OutsidePlaces {
-    /// The place of value `index`, if there are so many.
-    fn place(&self, index: usize) -> Option<Place>;
+    /// The position of value `index`, if there are so many.
+    fn position(&self, index: usize) -> Option<SourcePosition>;
 }
 
 /// No values from outside.
 struct FileAlone;
 
 impl OutsidePlaces for FileAlone {
-    fn place(&self, _: usize) -> Option<Place> {
+    fn position(&self, _: usize) -> Option<SourcePosition> {
         None
     }
 }
@@ -177,21 +177,21 @@ impl Context<'_> {
         self.source.len() + 1 + index
     }
 
-    /// The place of the byte at offset `at`, or of the value from outside that stands there.
-    pub fn place(&self, at: usize) -> Place {
+    /// The position of the byte at offset `at`, or of the value from outside that stands there.
+    pub fn position(&self, at: usize) -> SourcePosition {
         let outside = at.checked_sub(self.source.len() + 1);
-        let outside = outside.and_then(|index| self.outside.place(index));
-        outside.unwrap_or_else(|| Place::of(self.file, self.source, at))
+        let outside = outside.and_then(|index| self.outside.position(index));
+        outside.unwrap_or_else(|| SourcePosition::of(self.file, self.source, at))
     }
 
     /// An error about what stands at `at`.
     pub fn error(&self, at: usize, problem: Problem) -> DocumentError {
-        let mut place = self.place(at);
-        if place.path.is_empty() {
+        let mut position = self.position(at);
+        if position.path.is_empty() {
             let document = document::parse(self.file, self.source);
-            place.path = document.ok().and_then(|all| all.path_at(at)).unwrap_or_default();
+            position.path = document.ok().and_then(|all| all.path_at(at)).unwrap_or_default();
         }
-        DocumentError { place: Box::new(place), problem: Box::new(problem), point: None }
+        DocumentError { position: Box::new(position), problem: Box::new(problem), point: None }
     }
 
     /// An error about the value of `node`.

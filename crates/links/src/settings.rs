@@ -123,11 +123,11 @@ impl LinkSettings {
         seed: u64,
         horizon: Duration,
     ) -> Result<LiveLink, SettingsError> {
-        // A line for each origin, so that the place of what is wrong tells which it was.
+        // A line for each origin, so that the position of what is wrong tells which it was.
         let source = "\n".repeat(self.origins.len());
         let context = Context::new("", &source, read);
         self.link(&context, seed, horizon).map_err(|error: DocumentError| SettingsError {
-            origin: self.origins.get(error.place.line - 1).cloned().unwrap_or_default(),
+            origin: self.origins.get(error.position.line - 1).cloned().unwrap_or_default(),
             problem: error.problem,
         })
     }

@@ -5,18 +5,18 @@ use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::fmt::Display;
 
-/// `bentpipe.ScenarioError`, with the place.
+/// `bentpipe.ScenarioError`, with the position.
 pub(crate) fn scenario(py: Python<'_>, error: &DocumentError) -> PyErr {
     let make = || {
-        let place = &error.place;
+        let position = &error.position;
         // What the whole file lacks stands at its first byte, where another table may begin.
         let of_file =
             matches!(&*error.problem, Problem::Missing { table, .. } if table == "the file");
-        let path = if of_file { "" } else { &*place.path };
-        let (line, column) = (place.line, place.column);
+        let path = if of_file { "" } else { &*position.path };
+        let (line, column) = (position.line, position.column);
         let arguments = (
             error.to_string(),
-            &place.file,
+            &position.file,
             line,
             column,
             error.problem.to_string(),

@@ -8,7 +8,7 @@
 use crate::{path, variant};
 use bentpipe_config::document::{self, Node, Table, Value};
 use bentpipe_config::reader::{Context, OutsidePlaces, Result};
-use bentpipe_config::{DocumentError, Place, Problem};
+use bentpipe_config::{DocumentError, Problem, SourcePosition};
 use std::fmt;
 use std::str::FromStr;
 
@@ -57,14 +57,14 @@ impl fmt::Display for Change {
 pub(crate) struct Changes<'a>(pub(crate) &'a [Change]);
 
 impl OutsidePlaces for Changes<'_> {
-    fn place(&self, index: usize) -> Option<Place> {
+    fn position(&self, index: usize) -> Option<SourcePosition> {
         let change = self.0.get(index)?;
         let (file, path) = (format!("change {change}"), change.path.clone());
-        Some(Place { file, line: 0, column: 0, path })
+        Some(SourcePosition { file, line: 0, column: 0, path })
     }
 }
 
-/// Applies `changes`, whose places `context` has, to `document`, the sweep and the repetitions
+/// Applies `changes`, whose positions `context` has, to `document`, the sweep and the repetitions
 /// included.
 pub(crate) fn apply(
     context: &Context<'_>,

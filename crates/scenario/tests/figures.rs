@@ -43,7 +43,7 @@ references = [{ y = 1e6, label = "the link" }, { factor = 2, exponent = -0.5 }]
     .unwrap();
     let [figure] = &experiment.figures[..] else { panic!("one") };
     assert_eq!((figure.name.as_str(), figure.y.text.as_str()), ("goodput", "goodput_bps"));
-    assert_eq!((figure.y.place.line, figure.y.place.column), (17, 5));
+    assert_eq!((figure.y.position.line, figure.y.position.column), (17, 5));
     assert_eq!((figure.kind, figure.errors), (Some(FigureKind::Points), Errors::Sd));
     assert_eq!(figure.log, [AxisName::X]);
     assert_eq!(figure.curves.as_ref().unwrap()[0].text, "flow");

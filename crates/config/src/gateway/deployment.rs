@@ -7,7 +7,7 @@ use super::quantity::within;
 use super::runs::Runs;
 use super::{DRAIN, LIMITS, POLICY, REJECT_QUIC, TABLES, limits, policy};
 use crate::document::{self, Node, Value};
-use crate::error::{DocumentError, Place};
+use crate::error::{DocumentError, SourcePosition};
 use crate::reader::{Context, FromNode, Reader, Result, Section, field};
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::Config;
@@ -86,7 +86,7 @@ pub struct Interface {
     /// Its name.
     pub name: String,
     /// Where it stands in the file.
-    pub place: Place,
+    pub position: SourcePosition,
 }
 
 /// What a `gateway.toml` says, with the defaults for what it does not.
@@ -235,11 +235,11 @@ fn interface(
     if let Some((_, what)) = NOT_OF_HOSTS.iter().find(|(of, _)| *of == name) {
         return Err(wrong(format!("`{name}` is {what}")));
     }
-    let place = context.place(node.at);
-    if let Some(line) = named.insert(name.clone(), place.line) {
+    let position = context.position(node.at);
+    if let Some(line) = named.insert(name.clone(), position.line) {
         return Err(wrong(format!("`{name}` is named twice: on line {line} already")));
     }
-    Ok(Interface { name, place })
+    Ok(Interface { name, position })
 }
 
 /// An address that only this host reaches, with a port that can be known.

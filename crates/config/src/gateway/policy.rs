@@ -88,7 +88,7 @@ fn rules(reader: &Reader<'_>) -> Result<Vec<Rule>> {
     let mut for_all: Option<&Node> = None;
     for node in list {
         if let Some(before) = for_all {
-            let line = context.place(before.at).line;
+            let line = context.position(before.at).line;
             let why = format!("the rule on line {line} is for all connections: none is left");
             return Err(context.value_error(node, why));
         }

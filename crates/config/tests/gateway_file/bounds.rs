@@ -213,7 +213,7 @@ fn each_side_has_its_own_interfaces() {
 fn an_interface_is_known_with_its_place() {
     let file = setup("[interfaces]\nlan = [\n\"a\",\n\"b\"]\nsatellite = [\"c\"]\n").unwrap();
     let b = &file.lan[1];
-    assert_eq!((b.name.as_str(), b.place.to_string().as_str()), ("b", "FILE:4:1"));
+    assert_eq!((b.name.as_str(), b.position.to_string().as_str()), ("b", "FILE:4:1"));
 }
 
 #[test]

@@ -31,10 +31,10 @@ pub enum ConfigError {
     #[error(transparent)]
     Parse(#[from] DocumentError),
     /// An interface is not there.
-    #[error("{place}: {message}")]
+    #[error("{position}: {message}")]
     Interface {
         /// Where it is named.
-        place: String,
+        position: String,
         /// What is wrong with it.
         message: String,
     },
@@ -62,11 +62,11 @@ pub(crate) fn read(path: &Path) -> Result<GatewayFile, ConfigError> {
     Ok(GatewayFile::parse(&path.display().to_string(), &source, memory)?)
 }
 
-/// `message` about the interface `name`, with the place where it stands.
+/// `message` about the interface `name`, with the position where it stands.
 pub(crate) fn at_interface(file: &GatewayFile, name: &str, message: &impl Display) -> ConfigError {
     let found = file.lan.iter().chain(&file.satellite).find(|interface| interface.name == name);
-    let place = found.map_or_else(String::new, |interface| interface.place.to_string());
-    ConfigError::Interface { place, message: message.to_string() }
+    let position = found.map_or_else(String::new, |interface| interface.position.to_string());
+    ConfigError::Interface { position, message: message.to_string() }
 }
 
 #[cfg(test)]

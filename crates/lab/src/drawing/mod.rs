@@ -18,7 +18,7 @@ pub(crate) use beside::{Samples, recorded};
 pub use columns::QUANTITIES;
 
 use crate::table_file::{write_bytes, write_text};
-use bentpipe_config::Place;
+use bentpipe_config::SourcePosition;
 use bentpipe_plot::chart::Figure;
 use bentpipe_plot::{png, svg};
 use bentpipe_scenario::Experiment;
@@ -40,10 +40,10 @@ const SCALE: f64 = 2.5;
 #[derive(Debug, thiserror::Error)]
 pub enum DrawError {
     /// It names something that there is not.
-    #[error("{place}: [figure.{figure}] {why}")]
+    #[error("{position}: [figure.{figure}] {why}")]
     Named {
         /// Where.
-        place: Box<Place>,
+        position: Box<SourcePosition>,
         /// The figure.
         figure: String,
         /// What is wrong.

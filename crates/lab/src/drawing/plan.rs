@@ -173,7 +173,7 @@ impl<'a> Plan<'a> {
         match (0..paths.len()).find(|index| differs(experiment, &points, &used, *index)) {
             None => Ok(()),
             Some(index) => Err(DrawError::Named {
-                place: Box::new(self.figure.place.clone()),
+                position: Box::new(self.figure.position.clone()),
                 figure: self.figure.name.clone(),
                 why: format!(
                     "does not tell apart the values of the swept `{}` (name it in x, curves, panels or where)",
@@ -256,7 +256,7 @@ fn find_y(figure: &Figure) -> Result<(Table, Y), DrawError> {
 
 fn wrong(figure: &Figure, word: &Word, why: &str) -> DrawError {
     DrawError::Named {
-        place: Box::new(word.place.clone()),
+        position: Box::new(word.position.clone()),
         figure: figure.name.clone(),
         why: why.to_owned(),
     }

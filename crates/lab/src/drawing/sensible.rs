@@ -75,7 +75,7 @@ fn over_time(experiment: &Experiment, figure: Figure) -> Figure {
 }
 
 fn word(figure: &Figure, text: &str) -> Word {
-    Word { text: text.to_owned(), place: figure.place.clone() }
+    Word { text: text.to_owned(), position: figure.position.clone() }
 }
 
 /// The swept fields, numbers first, without those that only change in step with others.

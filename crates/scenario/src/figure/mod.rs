@@ -1,13 +1,13 @@
 //! Figures of an experiment's results: what they show, in the words of its file.
 //!
-//! Which columns there are is not known here, so that names stay texts with their places. A figure
-//! is no part of a run: changing one makes no run anew.
+//! Which columns there are is not known here, so that names stay texts with their positions. A
+//! figure is no part of a run: changing one makes no run anew.
 
 mod reading;
 
 pub(crate) use reading::read;
 
-use bentpipe_config::Place;
+use bentpipe_config::SourcePosition;
 use bentpipe_config::reader::{Section, field, one_of, some_of};
 
 /// A figure.
@@ -16,7 +16,7 @@ pub struct Figure {
     /// Its name in the file, and that of its own files.
     pub name: String,
     /// Where it stands.
-    pub place: Place,
+    pub position: SourcePosition,
     /// What runs from left to right.
     pub x: Option<Word>,
     /// What runs from bottom to top.
@@ -53,13 +53,13 @@ pub struct Figure {
     pub caption: String,
 }
 
-/// A name in the file, with its place.
+/// A name in the file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     /// The name.
     pub text: String,
     /// Where it stands.
-    pub place: Place,
+    pub position: SourcePosition,
 }
 
 /// What is said of an axis.
@@ -276,11 +276,12 @@ pub(crate) const REFERENCE: Section = Section {
 impl Figure {
     /// A figure of `y` of which nothing else is said.
     pub fn new(name: impl Into<String>, y: impl Into<String>) -> Figure {
-        let place = Place { file: "a figure".to_owned(), line: 0, column: 0, path: String::new() };
+        let position =
+            SourcePosition { file: "a figure".to_owned(), line: 0, column: 0, path: String::new() };
         Figure {
             name: name.into(),
-            y: Word { text: y.into(), place: place.clone() },
-            place,
+            y: Word { text: y.into(), position: position.clone() },
+            position,
             x: None,
             table: None,
             curves: None,

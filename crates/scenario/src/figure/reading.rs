@@ -39,7 +39,7 @@ impl Figure {
             None => Vec::new(),
         };
         Ok(Figure {
-            place: context.place(at),
+            position: context.position(at),
             x: reader.node("x").map(|node| word(context, node)).transpose()?,
             y: word(context, reader.need_node("y")?)?,
             table: reader.node("table").map(|node| word(context, node)).transpose()?,
@@ -66,7 +66,7 @@ impl Figure {
 }
 
 fn word(context: &Context<'_>, node: &Node) -> Result<Word> {
-    Ok(Word { text: String::from_node(context, node)?, place: context.place(node.at) })
+    Ok(Word { text: String::from_node(context, node)?, position: context.position(node.at) })
 }
 
 fn words(context: &Context<'_>, node: &Node) -> Result<Vec<Word>> {
@@ -92,7 +92,7 @@ fn by_column(context: &Context<'_>, node: &Node) -> Result<Vec<(Word, Vec<String
         return Err(context.type_error(node, "a table such as { flow = \"main\" }"));
     };
     let column = |entry: &bentpipe_config::document::Entry| {
-        let word = Word { text: entry.key.clone(), place: context.place(entry.key_at) };
+        let word = Word { text: entry.key.clone(), position: context.position(entry.key_at) };
         let values = match &entry.node.value {
             Value::List(list) => list.iter().map(Node::label).collect(),
             // `link.sat.delay = …` without quotes around the path.
