@@ -5,7 +5,7 @@
 //! is whole its columns wait in a spool, so that no more than a few rows are in memory.
 
 use crate::cell::{Cell, Heading, Kind, Row};
-use crate::spool::{Place, Spool};
+use crate::spool::{Spool, SpoolEntry};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -33,7 +33,7 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     /// The newest rows of the group.
     rows: Vec<Row>,
     /// The others: of each column its blocks.
-    columns: Vec<Vec<Place>>,
+    columns: Vec<Vec<SpoolEntry>>,
     spool: Spool,
     /// How many rows the group has.
     group: usize,
@@ -70,9 +70,9 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 
     fn set_aside(&mut self) -> io::Result<()> {
-        for (index, places) in self.columns.iter_mut().enumerate() {
+        for (index, entries) in self.columns.iter_mut().enumerate() {
             let cells: Vec<&Cell> = self.rows.iter().map(|row| &row[index]).collect();
-            places.push(self.spool.push(&cells)?);
+            entries.push(self.spool.push(&cells)?);
         }
         self.rows.clear();
         Ok(())
@@ -86,17 +86,17 @@ impl<W: Write + Send> ParquetFile<W> {
             self.set_aside()?;
         }
         let mut group = self.writer.next_row_group()?;
-        for (places, kind) in self.columns.iter_mut().zip(&self.kinds) {
+        for (entries, kind) in self.columns.iter_mut().zip(&self.kinds) {
             let Some(mut column) = group.next_column()? else { break };
-            for places in places.chunks(AT_ONCE) {
+            for entries in entries.chunks(AT_ONCE) {
                 let mut cells = Vec::new();
-                for place in places {
-                    cells.extend(self.spool.read::<Vec<Cell>>(*place)?);
+                for entry in entries {
+                    cells.extend(self.spool.read::<Vec<Cell>>(*entry)?);
                 }
                 write(&mut column, *kind, &cells)?;
             }
             column.close()?;
-            places.clear();
+            entries.clear();
         }
         group.close()?;
         self.spool.clear();

@@ -3,7 +3,7 @@
 //! distances from the mean.
 
 use crate::figures::FLOW_FIGURES;
-use crate::spool::{Place, Spool};
+use crate::spool::{Spool, SpoolEntry};
 use crate::store::{Figures, RunRecord};
 use bentpipe_scenario::repeat::{FirstPass, SampleSummary};
 use std::io;
@@ -25,7 +25,7 @@ pub(crate) struct PointFigures {
     known: Option<[Vec<Known>; KINDS]>,
     first: Vec<FirstPass>,
     newest: Vec<Flat>,
-    earlier: Vec<Place>,
+    earlier: Vec<SpoolEntry>,
     spool: Spool,
     runs: u32,
 }
@@ -127,8 +127,8 @@ impl PointFigures {
                 }
             }
         };
-        for place in self.earlier {
-            again(&self.spool.read::<Vec<Flat>>(place)?);
+        for entry in self.earlier {
+            again(&self.spool.read::<Vec<Flat>>(entry)?);
         }
         again(&self.newest);
         let mut summaries = second.into_iter().map(|second| Some(second?.summary()));

@@ -17,9 +17,9 @@ pub(crate) struct Spool {
     end: u64,
 }
 
-/// Where a value is.
+/// A value in a spool: its first byte and its length.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct SpoolEntry {
     begin: u64,
     length: usize,
 }
@@ -34,27 +34,27 @@ impl Spool {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn push(&mut self, value: &(impl Serialize + ?Sized)) -> io::Result<Place> {
+    pub(crate) fn push(&mut self, value: &(impl Serialize + ?Sized)) -> io::Result<SpoolEntry> {
         let bytes = postcard::to_stdvec(value).map_err(io::Error::other)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(&bytes)?;
-        let place = Place { begin: self.end, length: bytes.len() };
+        let entry = SpoolEntry { begin: self.end, length: bytes.len() };
         self.end += bytes.len() as u64;
-        Ok(place)
+        Ok(entry)
     }
 
-    /// The value at `place`.
+    /// The value at `entry`.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(crate) fn read<T: DeserializeOwned>(&mut self, place: Place) -> io::Result<T> {
-        let mut bytes = vec![0; place.length];
-        self.file.seek(SeekFrom::Start(place.begin))?;
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, entry: SpoolEntry) -> io::Result<T> {
+        let mut bytes = vec![0; entry.length];
+        self.file.seek(SeekFrom::Start(entry.begin))?;
         self.file.read_exact(&mut bytes)?;
         postcard::from_bytes(&bytes).map_err(io::Error::other)
     }
 
-    /// Begins anew: no place is valid any more.
+    /// Begins again: no entry is valid any more.
     pub(crate) fn clear(&mut self) {
         self.end = 0;
     }
@@ -73,10 +73,11 @@ mod tests {
         for round in 0..2 {
             // The first time it goes to the disk halfway, the second time it is there.
             let numbers = (0..20_000).map(|number| number * 3 + round);
-            let places: Vec<Place> = numbers.map(|n| spool.push(&value(n)).unwrap()).collect();
+            let entries: Vec<SpoolEntry> =
+                numbers.map(|n| spool.push(&value(n)).unwrap()).collect();
             assert!(spool.file.is_rolled());
             for at in [19_999, 0, 1, 7_000] {
-                let read: Vec<Cell> = spool.read(places[at]).unwrap();
+                let read: Vec<Cell> = spool.read(entries[at]).unwrap();
                 assert_eq!(read, value(at as u64 * 3 + round));
             }
             spool.clear();
