@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// An [`Interface`] in the world.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct CapturePoint {
     pub(crate) node: NodeId,
     pub(crate) side: Option<Side>,
 }
@@ -126,32 +126,38 @@ impl Capture {
     }
 
     /// The scenario's interface, if packets are captured there.
-    fn interface(&self, Place { node, side }: Place) -> Option<Interface> {
+    fn interface(&self, CapturePoint { node, side }: CapturePoint) -> Option<Interface> {
         let node = (*self.nodes.get(node)?)?;
         Some(Interface { node, side })
     }
 
-    /// A packet passes `place`.
-    pub(crate) fn packet(&mut self, at: Instant, place: Place, way: Direction, packet: &Packet) {
+    /// A packet passes `point`.
+    pub(crate) fn packet(
+        &mut self,
+        at: Instant,
+        point: CapturePoint,
+        way: Direction,
+        packet: &Packet,
+    ) {
         // What comes in has a cause, too, but a capture here could not know it.
         let cause = packet.cause.filter(|_| way == Direction::Sent);
-        self.take(at, place, way, packet, cause);
+        self.take(at, point, way, packet, cause);
     }
 
     /// A gateway forwards a packet as it came, and so does not know why it was sent.
-    pub(crate) fn passed_on(&mut self, at: Instant, place: Place, packet: &Packet) {
-        self.take(at, place, Direction::Sent, packet, None);
+    pub(crate) fn passed_on(&mut self, at: Instant, point: CapturePoint, packet: &Packet) {
+        self.take(at, point, Direction::Sent, packet, None);
     }
 
     fn take(
         &mut self,
         at: Instant,
-        place: Place,
+        point: CapturePoint,
         way: Direction,
         packet: &Packet,
         cause: Option<Cause>,
     ) {
-        let (Some(interface), Some(sink)) = (self.interface(place), &mut self.packets) else {
+        let (Some(interface), Some(sink)) = (self.interface(point), &mut self.packets) else {
             return;
         };
         let opens = matches!(&packet.content, Content::Tcp(tcp, _) if tcp.has(Flags::SYN));
@@ -167,14 +173,20 @@ impl Capture {
     }
 
     /// The same, of a segment of a connection that has its end there.
-    pub(crate) fn segment(&mut self, at: Instant, place: Place, way: Direction, packet: &Packet) {
+    pub(crate) fn segment(
+        &mut self,
+        at: Instant,
+        point: CapturePoint,
+        way: Direction,
+        packet: &Packet,
+    ) {
         let Content::Tcp(tcp, body) = &packet.content else { return };
         let [src, dst] =
             [(packet.ip.src, tcp.src_port), (packet.ip.dst, tcp.dst_port)].map(SocketAddr::from);
         if self.events.is_none() || !self.wants([src, dst]) {
             return;
         }
-        let (Some(interface), Some(sink)) = (self.interface(place), &mut self.events) else {
+        let (Some(interface), Some(sink)) = (self.interface(point), &mut self.events) else {
             return;
         };
         let (local, remote) = match way {
@@ -186,16 +198,16 @@ impl Capture {
         sink.segment(at, &end, Passage { direction: way, tcp, len: body.len(), cause });
     }
 
-    /// The end at `place` between these two, first its own address, has done something.
+    /// The end at `point` between these two, first its own address, has done something.
     pub(crate) fn observed(
         &mut self,
         at: Instant,
-        place: Place,
+        point: CapturePoint,
         [local, remote]: [SocketAddr; 2],
         observed: &Observed,
     ) {
         if self.wants([local, remote])
-            && let Some(interface) = self.interface(place)
+            && let Some(interface) = self.interface(point)
             && let Some(sink) = &mut self.events
         {
             sink.observed(at, &End { interface, local, remote }, observed);

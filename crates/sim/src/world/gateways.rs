@@ -1,7 +1,7 @@
 //! Gateways in a world: what comes to them, what they send, and what a capture hears of their legs.
 
 use super::{How, NodeId, World};
-use crate::capture::{Capture, Place};
+use crate::capture::{Capture, CapturePoint};
 use crate::host::Application;
 use crate::node::Node;
 use crate::packet::{Content, Packet};
@@ -28,9 +28,9 @@ impl<A: Application> World<A> {
         let now = self.now;
         let Node::Gateway(gateway, lan) = &mut self.nodes[id] else { return };
         let from = side(lan, port);
-        let place = Place { node: id, side: Some(from) };
+        let point = CapturePoint { node: id, side: Some(from) };
         if let Some(capture) = self.tap.as_mut().and_then(|tap| tap.capture.as_mut()) {
-            capture.packet(now, place, Direction::Received, &packet);
+            capture.packet(now, point, Direction::Received, &packet);
         }
         let len = packet.wire_len() as usize;
         let Packet { ip, content, .. } = &mut *packet;
@@ -47,7 +47,7 @@ impl<A: Application> World<A> {
         if let Some(capture) = self.watching(id)
             && let Some(ends) = ends(&packet)
         {
-            capture.segment(now, place, Direction::Received, &packet);
+            capture.segment(now, point, Direction::Received, &packet);
             self.touch(id, ends);
         }
     }
@@ -58,8 +58,8 @@ impl<A: Application> World<A> {
         if let Some(capture) = self.tap.as_mut().and_then(|tap| tap.capture.as_mut())
             && let Node::Gateway(_, lan) = &self.nodes[id]
         {
-            let place = Place { node: id, side: Some(side(lan, port)) };
-            capture.passed_on(self.now, place, &packet);
+            let point = CapturePoint { node: id, side: Some(side(lan, port)) };
+            capture.passed_on(self.now, point, &packet);
         }
         self.send(id, port, packet);
     }
@@ -73,7 +73,7 @@ impl<A: Application> World<A> {
     }
 
     fn tell_sent(&mut self, id: NodeId, side: Side, packet: &Packet) {
-        let place = Place { node: id, side: Some(side) };
+        let point = CapturePoint { node: id, side: Some(side) };
         if let Some(ends) = ends(packet)
             && self.watching(id).is_some()
             && !self.tap.as_ref().is_some_and(|tap| tap.touched.contains(&sorted(ends)))
@@ -82,8 +82,8 @@ impl<A: Application> World<A> {
             self.touch(id, ends);
         }
         if let Some(capture) = self.tap.as_mut().and_then(|tap| tap.capture.as_mut()) {
-            capture.packet(self.now, place, Direction::Sent, packet);
-            capture.segment(self.now, place, Direction::Sent, packet);
+            capture.packet(self.now, point, Direction::Sent, packet);
+            capture.segment(self.now, point, Direction::Sent, packet);
         }
     }
 
@@ -128,7 +128,7 @@ impl<A: Application> World<A> {
             && capture.wants([one, other])
         {
             for leg in gateway.observe(one, other).into_iter().flatten() {
-                let place = Place { node: id, side: Some(leg.side) };
+                let point = CapturePoint { node: id, side: Some(leg.side) };
                 let observed = Observed {
                     state: None,
                     // Before it is asked for segments, it is what it was when it was last.
@@ -137,7 +137,7 @@ impl<A: Application> World<A> {
                     agreed: Some(Agreed { isns: leg.isns, shifts: leg.shifts }),
                     over: false,
                 };
-                capture.observed(self.now, place, [leg.local, leg.remote], &observed);
+                capture.observed(self.now, point, [leg.local, leg.remote], &observed);
             }
         }
     }

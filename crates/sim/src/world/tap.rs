@@ -2,7 +2,7 @@
 //! graphs, and all packets for a capture.
 
 use super::{NodeId, World};
-use crate::capture::{Capture, Place};
+use crate::capture::{Capture, CapturePoint};
 use crate::host::{Application, SessionKey};
 use crate::node::Node;
 use crate::packet::{Content, Packet};
@@ -48,9 +48,9 @@ pub(crate) struct Tap {
 impl Tap {
     pub(super) fn sent(&mut self, at: Instant, host: NodeId, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            let place = Place { node: host, side: None };
-            capture.packet(at, place, Direction::Sent, packet);
-            capture.segment(at, place, Direction::Sent, packet);
+            let point = CapturePoint { node: host, side: None };
+            capture.packet(at, point, Direction::Sent, packet);
+            capture.segment(at, point, Direction::Sent, packet);
         }
         let Some(passed) = &mut self.passed else { return };
         let Content::Tcp(tcp, body) = &packet.content else { return };
@@ -67,9 +67,9 @@ impl Tap {
 
     pub(super) fn arrived(&mut self, at: Instant, host: NodeId, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            let place = Place { node: host, side: None };
-            capture.packet(at, place, Direction::Received, packet);
-            capture.segment(at, place, Direction::Received, packet);
+            let point = CapturePoint { node: host, side: None };
+            capture.packet(at, point, Direction::Received, packet);
+            capture.segment(at, point, Direction::Received, packet);
         }
         let Some(passed) = &mut self.passed else { return };
         let Content::Tcp(tcp, _) = &packet.content else { return };
@@ -93,7 +93,7 @@ impl<A: Application> World<A> {
             let address = host.address();
             for (key, observed) in host.observed() {
                 let ends = [(address, key.0), (key.1, key.2)].map(SocketAddr::from);
-                capture.observed(self.now, Place { node: id, side: None }, ends, &observed);
+                capture.observed(self.now, CapturePoint { node: id, side: None }, ends, &observed);
             }
         }
     }
