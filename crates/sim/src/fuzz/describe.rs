@@ -38,8 +38,8 @@ impl fmt::Display for FaultPlan {
             describe_link(f, &detour.beside)?;
             writeln!(f)?;
         }
-        for (place, meddler) in &self.meddlers {
-            writeln!(f, "{place:?}: {meddler:?}")?;
+        for (position, meddler) in &self.meddlers {
+            writeln!(f, "{position:?}: {meddler:?}")?;
         }
         self.strait.map_or(Ok(()), |strait| writeln!(f, "router with ICMP: {strait:?}"))
     }

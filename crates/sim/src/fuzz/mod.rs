@@ -32,7 +32,8 @@ pub use attack::{Attack, Forgery};
 pub use cut::{Cut, PlanTextError, SmallerPlan};
 pub use line_faults::Faults;
 pub use plan::{
-    Call, Change, Detour, FaultPlan, Hazard, Meddler, Middle, Passage, Path, Place, Strait,
+    Call, Change, Detour, FaultPlan, Hazard, Meddler, Middle, MiddleboxPosition, Passage, Path,
+    Strait,
 };
 pub use shrink::shrink;
 pub use violation::{Invariant, Violation};

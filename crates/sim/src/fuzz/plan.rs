@@ -41,7 +41,7 @@ pub struct FaultPlan {
     /// A router that speaks ICMP, if there is one.
     pub strait: Option<Strait>,
     /// Boxes that are neither hosts' nor gateways' friends.
-    pub meddlers: Vec<(Place, Meddler)>,
+    pub meddlers: Vec<(MiddleboxPosition, Meddler)>,
     /// What changes and when, in order.
     pub changes: Vec<(Instant, Change)>,
 }
@@ -119,14 +119,14 @@ pub enum Path {
 #[derive(Debug, Clone, Copy)]
 pub struct Strait {
     /// Where it stands.
-    pub place: Place,
+    pub position: MiddleboxPosition,
     /// The longest packet that passes at first, in bytes.
     pub mtu: u32,
 }
 
-/// Where on the straight way.
+/// A position on the path through both boxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum MiddleboxPosition {
     /// At the end of the satellite link, before box 1.
     Satellite,
     /// At the end of this host's cable.

@@ -1,7 +1,9 @@
 //! The world of a plan, and how it changes.
 
 use super::edges::Edges;
-use super::plan::{Cable, Call, Change, FaultPlan, Meddler, Middle, Passage, Path, Place};
+use super::plan::{
+    Cable, Call, Change, FaultPlan, Meddler, Middle, MiddleboxPosition, Passage, Path,
+};
 use crate::{
     ClearsDf, DeadEnd, Fakes, FakesEnd, Host, Line, Listener, Narrow, Node, Pieced, World,
 };
@@ -78,7 +80,7 @@ impl Stage {
         for (index, middle) in plan.middle.iter().enumerate() {
             world.add(stand(middle, index, Instant::ZERO));
         }
-        let strait = plan.strait.map(|strait| (strait.place, Passage::Open(strait.mtu)));
+        let strait = plan.strait.map(|strait| (strait.position, Passage::Open(strait.mtu)));
         let mut strait = Joint { at: strait, node: None, plan, meddling: Meddling::default() };
         let cable = |cable: &Cable| {
             let back = LinkConfig { seed: cable.link.seed + 1, ..cable.link.clone() };
@@ -89,7 +91,7 @@ impl Stage {
                 for (host, cables) in plan.cables.iter().enumerate() {
                     let [there, back] = cable(cables);
                     let ends = [(host, 0), (BOXES[host], NEAR_SIDE)];
-                    strait.join(&mut world, Place::Cable(host), ends, [there, back]);
+                    strait.join(&mut world, MiddleboxPosition::Cable(host), ends, [there, back]);
                 }
             }
             Some(detour) => {
@@ -107,7 +109,7 @@ impl Stage {
                     let router = ROUTERS[host];
                     let [there, back] = cable(cables);
                     let ends = [(host, 0), (router, 0)];
-                    strait.join(&mut world, Place::Cable(host), ends, [there, back]);
+                    strait.join(&mut world, MiddleboxPosition::Cable(host), ends, [there, back]);
                     let [there, back] = plain(&LinkConfig::IDEAL, 0);
                     world.join((router, SATELLITE_SIDE), (BOXES[host], NEAR_SIDE), there, back);
                 }
@@ -122,7 +124,7 @@ impl Stage {
         }
         let lines = [0, 1].map(|i| plan.faults.line(&plan.satellite[i]));
         let ends = BOXES.map(|node| (node, SATELLITE_SIDE));
-        strait.join(&mut world, Place::Satellite, ends, lines);
+        strait.join(&mut world, MiddleboxPosition::Satellite, ends, lines);
         let Joint { node: strait, meddling, .. } = strait;
         for call in &plan.calls {
             let hosts = [call.host(0), call.host(1)];
@@ -354,7 +356,7 @@ impl Meddling {
 
 /// Lays cables, and sets the strait and meddlers into those where they are to be.
 struct Joint<'a> {
-    at: Option<(Place, Passage)>,
+    at: Option<(MiddleboxPosition, Passage)>,
     node: Option<usize>,
     plan: &'a FaultPlan,
     meddling: Meddling,
@@ -366,7 +368,7 @@ impl Joint<'_> {
     fn join(
         &mut self,
         world: &mut World,
-        place: Place,
+        position: MiddleboxPosition,
         [a, b]: [(usize, usize); 2],
         [there, back]: [Line; 2],
     ) {
@@ -379,10 +381,10 @@ impl Joint<'_> {
             a = (node, 1);
             node
         };
-        for (_, meddler) in self.plan.meddlers.iter().filter(|(at, _)| *at == place) {
+        for (_, meddler) in self.plan.meddlers.iter().filter(|(at, _)| *at == position) {
             set_in(world, self.meddling.stand(*meddler));
         }
-        if let Some((_, passage)) = self.at.filter(|(at, _)| *at == place) {
+        if let Some((_, passage)) = self.at.filter(|(at, _)| *at == position) {
             self.node = Some(set_in(world, keeper(self.plan, passage)));
         }
         let [there, back] = lines;

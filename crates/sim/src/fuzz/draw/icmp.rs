@@ -3,7 +3,7 @@
 
 use super::Draw;
 use crate::fuzz::attack::Forgery;
-use crate::fuzz::plan::{Change, FaultPlan, Hazard, Passage, Place, Strait};
+use crate::fuzz::plan::{Change, FaultPlan, Hazard, MiddleboxPosition, Passage, Strait};
 use bentpipe_core::tcp::tcb::MIN_PATH_MTU;
 use bentpipe_core::time::Instant;
 
@@ -25,10 +25,14 @@ impl Draw {
                 .map(|hazard| plan.hazards.contains(&hazard));
         if mtus || dead_ends {
             let v6 = plan.addresses[0].is_ipv6();
-            let place =
-                self.pick(&[Place::Satellite, Place::Satellite, Place::Cable(0), Place::Cable(1)]);
+            let position = self.pick(&[
+                MiddleboxPosition::Satellite,
+                MiddleboxPosition::Satellite,
+                MiddleboxPosition::Cable(0),
+                MiddleboxPosition::Cable(1),
+            ]);
             let mtu = if mtus && self.flip() { self.mtu(v6) } else { FULL };
-            plan.strait = Some(Strait { place, mtu });
+            plan.strait = Some(Strait { position, mtu });
             let passages = if mtus { self.between(1, 3) } else { 0 };
             for _ in 0..passages {
                 let (at, mtu) = (self.moment(&plan.calls), self.mtu(v6));

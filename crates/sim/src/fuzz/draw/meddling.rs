@@ -3,7 +3,7 @@
 
 use super::Draw;
 use crate::Fake;
-use crate::fuzz::plan::{Change, FaultPlan, Hazard, Meddler, Place};
+use crate::fuzz::plan::{Change, FaultPlan, Hazard, Meddler, MiddleboxPosition};
 use bentpipe_core::time::Duration;
 use bentpipe_core::wire::SeqNum;
 use rand::RngExt;
@@ -15,21 +15,26 @@ impl Draw {
     /// One plan in twelve has a router that clears DF, with IPv4, and one in eight has fakes.
     pub(super) fn meddlers(&mut self, plan: &mut FaultPlan) {
         let clears = self.one_in(12);
-        let place =
-            self.pick(&[Place::Satellite, Place::Satellite, Place::Cable(0), Place::Cable(1)]);
+        let position = self.pick(&[
+            MiddleboxPosition::Satellite,
+            MiddleboxPosition::Satellite,
+            MiddleboxPosition::Cable(0),
+            MiddleboxPosition::Cable(1),
+        ]);
         let (mtu, loss) = (self.between(600, 1_400) as usize, self.rng.random::<f64>() * 0.05);
         if clears && plan.addresses[0].is_ipv4() {
             plan.hazards.insert(Hazard::ClearedDf);
             let seed = self.rng.random();
-            plan.meddlers.push((place, Meddler::ClearsDf { mtu, loss, seed }));
+            plan.meddlers.push((position, Meddler::ClearsDf { mtu, loss, seed }));
         }
         if self.one_in(8) {
             plan.hazards.insert(Hazard::Fakes);
             let host = usize::from(self.flip());
             let fake = self.pick(&[Fake::LowHopLimit, Fake::Signed]);
             let (share, seed) = (self.rng.random::<f64>(), self.rng.random());
-            plan.meddlers.push((Place::Cable(host), Meddler::Fakes { fake, share, seed }));
-            plan.meddlers.push((Place::Cable(1 - host), Meddler::FakesEnd));
+            plan.meddlers
+                .push((MiddleboxPosition::Cable(host), Meddler::Fakes { fake, share, seed }));
+            plan.meddlers.push((MiddleboxPosition::Cable(1 - host), Meddler::FakesEnd));
         }
     }
 
