@@ -57,9 +57,9 @@ const LISTS: [(&str, &str); 3] = [("flows", "flow"), ("links", "link"), ("lan-li
 pub(crate) fn expand(context: &Context<'_>, document: &Table) -> Result<Table> {
     let numbers = numbers(context, document)?;
     let none = BTreeMap::new();
-    let before = Place { context, numbers: &numbers, copies: &none, copy: None };
+    let before = CopyScope { context, numbers: &numbers, copies: &none, copy: None };
     let copies = before.counts(document)?;
-    let file = Place { copies: &copies, ..before };
+    let file = CopyScope { copies: &copies, ..before };
     let mut expanded = Table::default();
     for entry in document.entries.iter().filter(|entry| entry.key != "numbers") {
         let node = match &entry.node.value {
@@ -98,8 +98,8 @@ fn numbers(context: &Context<'_>, document: &Table) -> Result<BTreeMap<String, i
     Ok(numbers)
 }
 
-/// Where a text stands: what its names mean.
-struct Place<'a> {
+/// The scope of a text: the numbers, copies and copy that its names mean.
+struct CopyScope<'a> {
     context: &'a Context<'a>,
     numbers: &'a BTreeMap<String, i64>,
     /// How many tables a pattern of a kind stands for.
@@ -108,18 +108,18 @@ struct Place<'a> {
     copy: Option<(i64, i64)>,
 }
 
-impl Place<'_> {
+impl CopyScope<'_> {
     /// The tables of one kind, with those whose name is a pattern as often as they say.
     fn copies(&self, kind: &str, named: &Table) -> Result<Table> {
         let mut all = Table::default();
         for entry in &named.entries {
-            let mut add = |place: &Place<'_>, node: &Node| -> Result<()> {
-                let name = place.text(&entry.key, &entry.node)?.label();
+            let mut add = |scope: &CopyScope<'_>, node: &Node| -> Result<()> {
+                let name = scope.text(&entry.key, &entry.node)?.label();
                 if all.get(&name).is_some() {
                     let why = format!("there is another `{kind}.{name}`");
                     return Err(self.context.value_error(&entry.node, why));
                 }
-                let node = place.fill(node)?;
+                let node = scope.fill(node)?;
                 all.entries.push(Entry { key: name, key_at: entry.key_at, node });
                 Ok(())
             };
@@ -135,7 +135,7 @@ impl Place<'_> {
             let count = self.count(table.remove("count"), entry)?;
             let node = Node { value: Value::Table(table), at: entry.node.at };
             for n in 1..=count {
-                add(&Place { copy: Some((n, count)), ..*self }, &node)?;
+                add(&CopyScope { copy: Some((n, count)), ..*self }, &node)?;
             }
         }
         Ok(all)
@@ -176,7 +176,7 @@ impl Place<'_> {
                 continue;
             };
             for n in 1..=count {
-                let copy = Place { copy: Some((n, count)), ..*self };
+                let copy = CopyScope { copy: Some((n, count)), ..*self };
                 filled.push(Node { value: Value::Text(copy.text(text, item)?.label()), ..*item });
             }
         }
