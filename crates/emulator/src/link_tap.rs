@@ -3,7 +3,7 @@
 use crate::datagram::Datagram;
 use crate::drop_notice::{DropNotice, DroppedPacket, DroppedPackets};
 use crate::duplex_link::DuplexLink;
-use crate::recording::{Place, RecordedPacket, Recording, RecordingSummary};
+use crate::recording::{RecordedPacket, Recording, RecordingSummary, TapPoint};
 use bentpipe_core::time::Instant;
 use bentpipe_links::Direction;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,7 +52,7 @@ impl LinkTap {
             gone.into_iter().partition(|packet| packet.number == number);
         let drop = if itself.is_empty() { "" } else { "dropped by the queue; " };
         let comment = format!("{drop}queue: {} packets, {} bytes", queued.packets, queued.bytes);
-        self.add(Place::Entry(side), now, bytes, len, comment);
+        self.add(TapPoint::Entry(side), now, bytes, len, comment);
         self.tell_dropped(now, others);
         self.tell_lost(now, &mut link.both_mut()[side]);
     }
@@ -64,7 +64,7 @@ impl LinkTap {
         let comment = ticket.as_ref().map_or("a duplicate", |ticket| ticket.note);
         ticket.and_then(DropNotice::redeem);
         let bytes = self.recording.part(&packet.ip.bytes).to_vec();
-        self.add(Place::Exit(1 - side), now, bytes, packet.ip.bytes.len(), comment.to_owned());
+        self.add(TapPoint::Exit(1 - side), now, bytes, packet.ip.bytes.len(), comment.to_owned());
     }
 
     /// What the direction's queue and line have let go of without anything coming in.
@@ -86,7 +86,7 @@ impl LinkTap {
 
     fn tell_dropped(&mut self, now: Instant, gone: Vec<DroppedPacket>) {
         for DroppedPacket { bytes, len, .. } in gone {
-            self.add(Place::Lost, now, bytes, len, "dropped by the queue".to_owned());
+            self.add(TapPoint::Lost, now, bytes, len, "dropped by the queue".to_owned());
         }
     }
 
@@ -95,13 +95,13 @@ impl LinkTap {
             if let Some(DroppedPacket { bytes, len, .. }) =
                 packet.ticket.and_then(DropNotice::redeem)
             {
-                self.add(Place::Lost, now, bytes, len, "lost on the line".to_owned());
+                self.add(TapPoint::Lost, now, bytes, len, "lost on the line".to_owned());
             }
         }
     }
 
-    fn add(&mut self, place: Place, now: Instant, bytes: Vec<u8>, len: usize, comment: String) {
+    fn add(&mut self, point: TapPoint, now: Instant, bytes: Vec<u8>, len: usize, comment: String) {
         let at = self.epoch + now.as_nanos();
-        self.recording.add(RecordedPacket { place, at, bytes, len, comment });
+        self.recording.add(RecordedPacket { point, at, bytes, len, comment });
     }
 }

@@ -49,7 +49,7 @@ pub struct RecordingSummary {
 
 /// Where a packet is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum TapPoint {
     /// It came in at this end of the link.
     Entry(usize),
     /// It left at this end.
@@ -61,7 +61,7 @@ pub(crate) enum Place {
 /// A packet to be written.
 #[derive(Debug)]
 pub(crate) struct RecordedPacket {
-    pub(crate) place: Place,
+    pub(crate) point: TapPoint,
     /// Nanoseconds since Unix's epoch.
     pub(crate) at: u64,
     pub(crate) bytes: Vec<u8>,
@@ -173,10 +173,10 @@ fn write(
 }
 
 fn put(writer: &mut Writer<BufWriter<File>>, record: &RecordedPacket) -> io::Result<()> {
-    let (interface, way) = match record.place {
-        Place::Entry(end) => (end as u32, Some(Way::Inbound)),
-        Place::Exit(end) => (end as u32, Some(Way::Outbound)),
-        Place::Lost => (2, None),
+    let (interface, way) = match record.point {
+        TapPoint::Entry(end) => (end as u32, Some(Way::Inbound)),
+        TapPoint::Exit(end) => (end as u32, Some(Way::Outbound)),
+        TapPoint::Lost => (2, None),
     };
     let RecordedPacket { at, bytes, len, comment, .. } = record;
     writer.packet(&Packet { interface, at: *at, bytes, len: *len as u64, way, comment })
@@ -208,7 +208,13 @@ mod tests {
 
     fn record(number: u8) -> RecordedPacket {
         let bytes = vec![number; 40];
-        RecordedPacket { place: Place::Entry(0), at: 7, bytes, len: 1500, comment: String::new() }
+        RecordedPacket {
+            point: TapPoint::Entry(0),
+            at: 7,
+            bytes,
+            len: 1500,
+            comment: String::new(),
+        }
     }
 
     fn ends() -> [String; 2] {
