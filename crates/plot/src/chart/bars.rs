@@ -14,14 +14,14 @@ const HATCH: f64 = 6.0;
 /// The size of texts over bars, in px.
 const LABEL: f64 = 10.5;
 
-/// Which of how many that stand side by side.
+/// The position of a bar among those that stand side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BarPosition {
     pub(super) index: usize,
     pub(super) of: usize,
 }
 
-impl Place {
+impl BarPosition {
     /// The width of each, and how far its center is to the right of the middle.
     pub(super) fn within(self, slot: f64) -> (f64, f64) {
         let width = slot * (1.0 - GAP) / self.of.max(1) as f64;
@@ -36,9 +36,9 @@ pub(super) fn draw(
     frame: &Frame<'_>,
     points: &[Datum],
     style: Style,
-    place: Place,
+    position: BarPosition,
 ) -> Vec<Element> {
-    let (width, beside) = place.within(frame.slot());
+    let (width, beside) = position.within(frame.slot());
     let base = frame.y_or_bottom(0.0);
     let mut elements = Vec::new();
     for point in points {
@@ -62,9 +62,9 @@ pub(super) fn labels(
     frame: &Frame<'_>,
     points: &[Datum],
     labels: &[String],
-    place: Place,
+    position: BarPosition,
 ) -> Vec<Element> {
-    let (_, beside) = place.within(frame.slot());
+    let (_, beside) = position.within(frame.slot());
     let label = |(point, label): (&Datum, &String)| {
         let at = Point::new(frame.x(point.x)? + beside, frame.y(point.y)? - 4.0);
         Some(Text::new(at, label, LABEL).anchored(Anchor::Middle).into())
@@ -105,12 +105,12 @@ fn diagonals(area: Area, falling: bool) -> Vec<(Point, Point)> {
         let sum = f64::from(index) * HATCH;
         let (left, right) = ((sum - height).max(0.0), sum.min(width));
         // One runs up to the left from there: `sum − left` high at its left end.
-        let place = |along: f64| {
+        let position = |along: f64| {
             let up = sum - along;
             let along = if falling { along } else { width - along };
             Point::new(x + along, area.bottom() - up)
         };
-        (place(left), place(right))
+        (position(left), position(right))
     };
     (1..=count).map(line).collect()
 }
@@ -140,7 +140,7 @@ mod tests {
         let slot = 100.0;
         let mut end = -slot / 2.0;
         for index in 0..4 {
-            let (width, beside) = Place { index, of: 4 }.within(slot);
+            let (width, beside) = BarPosition { index, of: 4 }.within(slot);
             assert!(beside - width / 2.0 >= end - 1e-9);
             end = beside + width / 2.0;
         }

@@ -1,7 +1,7 @@
 //! Boxes with whiskers.
 
 use super::Quartiles;
-use super::bars::{Place, patch};
+use super::bars::{BarPosition, patch};
 use super::frame::Frame;
 use crate::palette::Style;
 use crate::scene::{Area, Color, Element, Point, Shape, Stroke};
@@ -11,9 +11,9 @@ pub(super) fn draw(
     frame: &Frame<'_>,
     boxes: &[Quartiles],
     style: Style,
-    place: Place,
+    position: BarPosition,
 ) -> Vec<Element> {
-    let (width, beside) = place.within(frame.slot());
+    let (width, beside) = position.within(frame.slot());
     let width = (width * 0.8).min(48.0);
     let mut elements = Vec::new();
     for it in boxes {

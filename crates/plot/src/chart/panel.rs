@@ -1,6 +1,6 @@
 //! One chart: its grid, its axes and what is in it.
 
-use super::bars::Place;
+use super::bars::BarPosition;
 use super::frame::Frame;
 use super::labels::XLabels;
 use super::{Curve, Data, Reference, bars, boxes, lines};
@@ -63,15 +63,15 @@ pub(super) fn data(frame: &Frame<'_>, curves: &[Curve], references: &[Reference]
     for curve in curves {
         let style = palette::style(curve.style % MAX);
         let index = side.iter().position(|other| *other == curve.style).unwrap_or(0);
-        let place = Place { index, of: side.len() };
+        let position = BarPosition { index, of: side.len() };
         let drawn = match &curve.data {
-            Data::Bars(points) => bars::draw(frame, points, style, place),
+            Data::Bars(points) => bars::draw(frame, points, style, position),
             Data::LabelledBars { points, labels } => {
-                let mut elements = bars::draw(frame, points, style, place);
-                elements.extend(bars::labels(frame, points, labels, place));
+                let mut elements = bars::draw(frame, points, style, position);
+                elements.extend(bars::labels(frame, points, labels, position));
                 elements
             }
-            Data::Boxes(all) => boxes::draw(frame, all, style, place),
+            Data::Boxes(all) => boxes::draw(frame, all, style, position),
             other => lines::draw(frame, other, style),
         };
         elements.push(Element::Group { name: "curve".to_owned(), clip: None, elements: drawn });
