@@ -4,7 +4,7 @@
 use super::barrier::Ticket;
 use super::payload::{Incoming, Outgoing};
 use super::record::FlowRecord;
-use super::socket::{Place, WindowLimit};
+use super::socket::{LocalEndpoint, WindowLimit};
 use bentpipe_scenario::FlowEnd;
 use socket2::{SockAddr, Socket};
 use std::io;
@@ -17,7 +17,7 @@ use std::thread::Scope;
 pub(super) struct Bulk {
     record: Arc<FlowRecord>,
     /// Where the one that opens the connection is, and whether it is the source.
-    caller: Place,
+    caller: LocalEndpoint,
     caller_sends: bool,
     listener: Socket,
     at: SocketAddr,
@@ -33,7 +33,7 @@ impl Bulk {
     /// already.
     pub(super) fn prepare(
         record: Arc<FlowRecord>,
-        [from, to]: [Place; 2],
+        [from, to]: [LocalEndpoint; 2],
         opened_by: FlowEnd,
         bytes: Option<u64>,
         barrier: Option<Ticket>,

@@ -4,7 +4,7 @@
 
 use super::payload::{Incoming, Outgoing};
 use super::record::{FlowRecord, Open};
-use super::socket::{Place, WindowLimit};
+use super::socket::{LocalEndpoint, WindowLimit};
 use bentpipe_core::time::{Duration, Instant};
 use socket2::{SockAddr, Socket};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ type Expected = Arc<Mutex<BTreeMap<u16, Receiver<Exchange>>>>;
 #[derive(Debug)]
 pub(super) struct Conversations {
     record: Arc<FlowRecord>,
-    client: Place,
+    client: LocalEndpoint,
     listener: Mutex<Option<Socket>>,
     at: SocketAddr,
     /// Of the server.
@@ -51,12 +51,12 @@ impl Conversations {
     /// A server at `from` that listens already, for clients at `to`.
     pub(super) fn prepare(
         record: Arc<FlowRecord>,
-        [from, to]: [Place; 2],
+        [from, to]: [LocalEndpoint; 2],
     ) -> io::Result<Conversations> {
         // Programs that ask and answer on connections that stay open switch Nagle's algorithm off.
-        let [from, to] = [from, to].map(|mut place| {
-            place.tcp.nagle = false;
-            place
+        let [from, to] = [from, to].map(|mut endpoint| {
+            endpoint.tcp.nagle = false;
+            endpoint
         });
         let (listener, at) = from.listener()?;
         let (listener, expected) = (Mutex::new(Some(listener)), Expected::default());

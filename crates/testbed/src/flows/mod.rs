@@ -31,7 +31,7 @@ use conversation::Conversations;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rand_pcg::Pcg64Mcg;
 use record::FlowRecord;
-use socket::Place;
+use socket::LocalEndpoint;
 use socket2::Socket;
 use std::io;
 use std::net::Ipv4Addr;
@@ -132,11 +132,11 @@ pub fn play(
         for instance in flow.instances() {
             let rng = Streams { seeds, instance: instance.clone() };
             let record = Arc::new(FlowRecord::new(instance.clone(), flow.background));
-            let place = |node: usize, tcp: &SocketTcp| {
+            let endpoint = |node: usize, tcp: &SocketTcp| {
                 let (namespace, address) = host.place(node);
-                Place { namespace, address, tcp: tcp.clone() }
+                LocalEndpoint { namespace, address, tcp: tcp.clone() }
             };
-            let ends = [place(flow.from.0, &tcp[0]), place(flow.to.0, &tcp[1])];
+            let ends = [endpoint(flow.from.0, &tcp[0]), endpoint(flow.to.0, &tcp[1])];
             let number = actors.len();
             let start = Instant::ZERO + flow.start.sample(&mut rng.of("start"));
             let stop = flow.stop.map(|stop| Instant::ZERO + stop);
@@ -292,7 +292,7 @@ impl Act {
     fn prepare(
         flow: &Flow,
         record: &Arc<FlowRecord>,
-        ends: [Place; 2],
+        ends: [LocalEndpoint; 2],
         rng: &Streams,
         (number, barrier): (usize, Option<Ticket>),
     ) -> io::Result<Act> {

@@ -15,15 +15,15 @@ use std::os::fd::BorrowedFd;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// One end's place and settings.
+/// One end of a flow: its namespace, its address and its TCP settings.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LocalEndpoint {
     pub(super) namespace: Namespace,
     pub(super) address: Ipv4Addr,
     pub(super) tcp: SocketTcp,
 }
 
-impl Place {
+impl LocalEndpoint {
     /// A socket in its namespace, bound to its address.
     pub(super) fn socket(&self) -> io::Result<Socket> {
         let socket = self.make(|| Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)))?;

@@ -1,7 +1,7 @@
 //! Chromium's headless shell, which loads a page and says how long that took.
 
 use super::super::record::FlowRecord;
-use super::super::socket::Place;
+use super::super::socket::LocalEndpoint;
 use bentpipe_core::time::Duration;
 use std::io::{self, Read};
 use std::process::Stdio;
@@ -13,7 +13,7 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Loads the page at `url`. The time is the browser's own, without that of its start: from the
 /// moment in which it asks for the document until all has come.
-pub(super) fn load(record: &FlowRecord, client: &Place, url: &str) -> io::Result<Duration> {
+pub(super) fn load(record: &FlowRecord, client: &LocalEndpoint, url: &str) -> io::Result<Duration> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // Nothing is left of an earlier load.

@@ -3,7 +3,7 @@
 //! (RFC 1945, 1.3); in HTTP/1.1 they stay open (RFC 9112, 9.3).
 
 use super::super::record::{FlowRecord, Open};
-use super::super::socket::{Place, WindowLimit, address};
+use super::super::socket::{LocalEndpoint, WindowLimit, address};
 use super::Protocol;
 use bentpipe_scenario::web::Page;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ const MAX_HEADER: usize = 1 << 14;
 pub(super) struct Netscape<'a> {
     pub(super) record: &'a Arc<FlowRecord>,
     pub(super) transfer: usize,
-    pub(super) client: &'a Place,
+    pub(super) client: &'a LocalEndpoint,
     pub(super) server: (Ipv4Addr, u16),
     pub(super) protocol: Protocol,
     /// How long requests are, if they can be.

@@ -9,7 +9,7 @@ mod server;
 
 use super::RETRY;
 use super::record::FlowRecord;
-use super::socket::Place;
+use super::socket::LocalEndpoint;
 use crate::browser::Browser;
 use bentpipe_core::time::Duration;
 use bentpipe_scenario::{Http, HttpVersion, Workload, web::Page};
@@ -35,14 +35,14 @@ pub(super) struct Web {
     connections: u32,
     page: Page,
     request: u64,
-    client: Place,
+    client: LocalEndpoint,
     server: Server,
 }
 
 impl Web {
     pub(super) fn prepare(
         record: Arc<FlowRecord>,
-        [from, to]: [Place; 2],
+        [from, to]: [LocalEndpoint; 2],
         browser: Browser,
         workload: &Workload,
     ) -> io::Result<Web> {

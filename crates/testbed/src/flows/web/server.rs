@@ -1,6 +1,6 @@
 //! A page's files, and nginx that serves them.
 
-use super::super::socket::Place;
+use super::super::socket::LocalEndpoint;
 use super::Protocol;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_scenario::web::Page;
@@ -27,7 +27,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn start(at: &Place, page: &Page) -> io::Result<Server> {
+    pub(super) fn start(at: &LocalEndpoint, page: &Page) -> io::Result<Server> {
         let site = Site::new(page)?;
         let configuration = site.0.join("nginx.conf");
         fs::write(&configuration, text(&site.0))?;
