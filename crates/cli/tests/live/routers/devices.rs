@@ -1,6 +1,6 @@
 //! Set-ups with devices that not every kernel has: they run in a virtual machine.
 
-use super::setups::{BARE, NFT, Place, Setup};
+use super::setups::{BARE, NFT, Setup, SetupHost};
 
 const PLAIN: Setup = Setup { is_emulated: false, ..BARE };
 
@@ -8,7 +8,7 @@ const PLAIN: Setup = Setup { is_emulated: false, ..BARE };
 const VRF: Setup = Setup {
     name: "vrf",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "ip link add red type vrf table 77
          ip link set red up
          sysctl -qw net.ipv4.tcp_l3mdev_accept=1 net.ipv4.udp_l3mdev_accept=1
@@ -28,7 +28,7 @@ const VLAN_ON_BOND: Setup = Setup {
     name: "vlan_on_bond",
     commands: &[
         (
-            Place::Router,
+            SetupHost::Router,
             "ip link add bond0 type bond mode active-backup miimon 100
              ip address flush dev sat0
              ip link set sat0 down
@@ -42,7 +42,7 @@ const VLAN_ON_BOND: Setup = Setup {
              ip -6 route replace default via fd00:91:0:2::2",
         ),
         (
-            Place::Satellite,
+            SetupHost::Satellite,
             "ip address flush dev ground1
              ip link add link ground1 name ground1.10 type vlan id 10
              ip link set ground1.10 up
@@ -61,7 +61,7 @@ const WG_QUICK: Setup = Setup {
     name: "wg_quick",
     commands: &[
         (
-            Place::Satellite,
+            SetupHost::Satellite,
             "umask 077; mkdir -p /run/wg-keys; cd /run/wg-keys
              for end in near far; do wg genkey > $end; wg pubkey < $end > $end.pub; done
              ip link add wg0 type wireguard
@@ -74,7 +74,7 @@ const WG_QUICK: Setup = Setup {
              ip -6 route replace fd00:91:0:1::/64 dev wg0",
         ),
         (
-            Place::Router,
+            SetupHost::Router,
             "umask 077; cd /run/wg-keys
              printf '[Interface]\nPrivateKey = %s\nAddress = 10.91.8.1/24, fd00:91:0:8::1/64\nMTU = 1420\n' \
                  $(cat near) > wg0.conf
@@ -104,13 +104,13 @@ const PPPOE: Setup = Setup {
     name: "pppoe",
     commands: &[
         (
-            Place::Satellite,
+            SetupHost::Satellite,
             "ip address flush dev ground1
              echo noauth > /run/pppoe-server-options
              pppoe-server -k -I ground1 -L 10.91.2.2 -R 10.91.2.1 -N 1 -O /run/pppoe-server-options",
         ),
         (
-            Place::Router,
+            SetupHost::Router,
             "ip address flush dev sat0
              pppd plugin rp-pppoe.so sat0 noauth nodefaultroute ifname ppp0 user site updetach
              ip address add fd00:91:0:2::1/64 dev ppp0 nodad
@@ -118,7 +118,7 @@ const PPPOE: Setup = Setup {
              ip -6 route replace default dev ppp0",
         ),
         (
-            Place::Satellite,
+            SetupHost::Satellite,
             "ip address add fd00:91:0:2::2/64 dev ppp0 nodad
              ip route replace 10.91.1.0/24 dev ppp0
              ip -6 route replace fd00:91:0:1::/64 dev ppp0",
@@ -134,7 +134,7 @@ const IPSEC: Setup = Setup {
     name: "ipsec",
     commands: &[
         (
-            Place::Router,
+            SetupHost::Router,
             "for end in '10.91.2.1 10.91.3.1 0x100' '10.91.3.1 10.91.2.1 0x101'; do
                  set -- $end
                  ip xfrm state add src $1 dst $2 proto esp spi $3 reqid 1 mode tunnel \
@@ -155,7 +155,7 @@ const IPSEC: Setup = Setup {
                  --reqid 1 --proto esp -j ACCEPT",
         ),
         (
-            Place::FarRouter,
+            SetupHost::FarRouter,
             "for end in '10.91.2.1 10.91.3.1 0x100' '10.91.3.1 10.91.2.1 0x101'; do
                  set -- $end
                  ip xfrm state add src $1 dst $2 proto esp spi $3 reqid 1 mode tunnel \

@@ -18,7 +18,7 @@ use bentpipe_linux::netns::teardown::unique_name;
 use bentpipe_linux::netns::{Namespace, join_by_veth};
 use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
 
-use super::setups::{Place as In, Setup};
+use super::setups::{Setup, SetupHost};
 use crate::stage::{Family, GATEWAY, build, fast_link, gateway_by};
 
 /// Where a connection begins, or a server is.
@@ -209,14 +209,14 @@ impl Network {
             let commands = format!("set -e\n{commands}");
             host.output("sh", &["-c", &commands]).expect(setup.name);
         };
-        for (place, commands) in setup.commands {
-            let host = match place {
-                In::Router => g1,
-                In::Satellite => sat,
-                In::Lan => h1,
-                In::Third => &self.third,
-                In::FarRouter => g2,
-                In::Far => h2,
+        for (host, commands) in setup.commands {
+            let host = match host {
+                SetupHost::Router => g1,
+                SetupHost::Satellite => sat,
+                SetupHost::Lan => h1,
+                SetupHost::Third => &self.third,
+                SetupHost::FarRouter => g2,
+                SetupHost::Far => h2,
             };
             sh(host, commands);
         }

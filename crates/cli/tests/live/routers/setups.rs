@@ -7,9 +7,9 @@ use super::uplinks::{
     FOREIGN_MARKS, MWAN3, PBR, TAILSCALE, TWO_UPLINKS_BY_FROM, TWO_UPLINKS_BY_IIF,
 };
 
-/// Where commands are carried out.
+/// A host that a setup configures with commands.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum SetupHost {
     Router,
     Satellite,
     Lan,
@@ -25,7 +25,7 @@ pub(super) struct Setup {
     /// Commands that succeed in a namespace of a kernel that can have this.
     pub(super) needs: &'static str,
     /// In this order, behind the rules' own.
-    pub(super) commands: &'static [(Place, &'static str)],
+    pub(super) commands: &'static [(SetupHost, &'static str)],
     /// What loads them, and rules of the router.
     pub(super) rules: &'static [(&'static str, &'static str)],
     /// The gateway's interfaces, and more keys for the satellite's side.
@@ -140,9 +140,9 @@ const IPTABLES_LEGACY: Setup = Setup {
 };
 
 /// The third host becomes what runs on the router, behind a bridge of its own.
-const DOCKER_GUEST: &[(Place, &str)] = &[
+const DOCKER_GUEST: &[(SetupHost, &str)] = &[
     (
-        Place::Router,
+        SetupHost::Router,
         "ip link add docker0 type bridge
          ip address flush dev dmz0
          ip link set dmz0 master docker0
@@ -150,7 +150,7 @@ const DOCKER_GUEST: &[(Place, &str)] = &[
          ip link set docker0 up",
     ),
     (
-        Place::Third,
+        SetupHost::Third,
         "ip link delete alt0
          ip address flush dev eth0
          ip address add 172.17.0.2/16 dev eth0
@@ -181,7 +181,7 @@ const LIBVIRT: Setup = Setup {
     name: "libvirt",
     commands: &[
         (
-            Place::Router,
+            SetupHost::Router,
             "ip link add virbr0 type bridge
              ip address flush dev dmz0
              ip link set dmz0 master virbr0
@@ -189,7 +189,7 @@ const LIBVIRT: Setup = Setup {
              ip link set virbr0 up",
         ),
         (
-            Place::Third,
+            SetupHost::Third,
             "ip link delete alt0
              ip address flush dev eth0
              ip address add 192.168.122.2/24 dev eth0
@@ -214,7 +214,7 @@ const BRIDGE: &str = "ip link add br0 type bridge
 /// The LAN's interface is a port of a bridge: the one above is to be configured.
 const BRIDGE_PORT_NAMED: Setup = Setup {
     name: "bridge_port_named",
-    commands: &[(Place::Router, BRIDGE)],
+    commands: &[(SetupHost::Router, BRIDGE)],
     needs: "ip link add br0 type bridge",
     is_told: true,
     ..BARE
@@ -224,9 +224,9 @@ const BRIDGE_PORT_NAMED: Setup = Setup {
 const BR_NETFILTER: Setup = Setup {
     name: "br_netfilter",
     commands: &[
-        (Place::Router, BRIDGE),
+        (SetupHost::Router, BRIDGE),
         (
-            Place::Router,
+            SetupHost::Router,
             "ip address flush dev dmz0
              ip link set dmz0 master br0
              ip address add 10.91.5.1/24 dev br0
@@ -234,9 +234,12 @@ const BR_NETFILTER: Setup = Setup {
              echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables
              echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables",
         ),
-        (Place::Lan, "ip route add 10.91.5.0/24 dev eth0; ip route add fd00:91:0:5::/64 dev eth0"),
         (
-            Place::Third,
+            SetupHost::Lan,
+            "ip route add 10.91.5.0/24 dev eth0; ip route add fd00:91:0:5::/64 dev eth0",
+        ),
+        (
+            SetupHost::Third,
             "ip route replace 10.91.1.0/24 dev eth0; ip route replace fd00:91:0:1::/64 dev eth0",
         ),
     ],
@@ -269,7 +272,7 @@ const NARROW_HOP: Setup = Setup {
 const TRACKED_ONCE: Setup = Setup {
     name: "tracked_once",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "for state in fin_wait time_wait close close_wait last_ack syn_sent syn_recv; do
              echo 3600 > /proc/sys/net/netfilter/nf_conntrack_tcp_timeout_$state
          done
@@ -292,14 +295,14 @@ const SILENT_1280: Setup = Setup {
     name: "silent_1280",
     commands: &[
         (
-            Place::Satellite,
+            SetupHost::Satellite,
             "ip link set ground1 mtu 1280; ip link set ground2 mtu 1280
              nft 'table inet silent { chain out { type filter hook output priority 0;
                icmp type destination-unreachable drop; icmpv6 type packet-too-big drop; }; }'",
         ),
-        (Place::Lan, PROBING),
-        (Place::Router, PROBING),
-        (Place::Far, PROBING),
+        (SetupHost::Lan, PROBING),
+        (SetupHost::Router, PROBING),
+        (SetupHost::Far, PROBING),
     ],
     keys: "mss = 1220",
     ..BARE

@@ -1,7 +1,7 @@
 //! Set-ups with several uplinks, and with marks and `ip rule`s: what of the routing decides by
 //! which interface a connection leaves.
 
-use super::setups::{BARE, FW4, NFT, Place, Setup};
+use super::setups::{BARE, FW4, NFT, Setup, SetupHost};
 
 /// Masquerade at both uplinks.
 const UPLINKS: (&str, &str) = (
@@ -14,7 +14,7 @@ const UPLINKS: (&str, &str) = (
 pub(super) const TWO_UPLINKS_BY_FROM: Setup = Setup {
     name: "two_uplinks_by_from",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "ip route replace default via 10.91.5.2
          ip -6 route replace default via fd00:91:0:5::2
          ip route add default via 10.91.2.2 table 6
@@ -34,7 +34,7 @@ pub(super) const TWO_UPLINKS_BY_FROM: Setup = Setup {
 pub(super) const TWO_UPLINKS_BY_IIF: Setup = Setup {
     name: "two_uplinks_by_iif",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "ip route add default via 10.91.5.2 table 5
          ip -6 route add default via fd00:91:0:5::2 table 5
          ip rule add iif lan0 lookup 5 pref 1000
@@ -49,7 +49,7 @@ pub(super) const TWO_UPLINKS_BY_IIF: Setup = Setup {
 pub(super) const MWAN3: Setup = Setup {
     name: "mwan3",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "ip route del default
          ip route add default via 10.91.5.2 metric 10
          ip route add default via 10.91.2.2 metric 20
@@ -79,7 +79,7 @@ pub(super) const MWAN3: Setup = Setup {
 pub(super) const PBR: Setup = Setup {
     name: "pbr",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "ip route add default via 10.91.5.2 table 257
          ip -6 route add default via fd00:91:0:5::2 table 257
          ip rule add fwmark 0x20000/0xff0000 lookup 257 pref 29997
@@ -93,7 +93,7 @@ pub(super) const PBR: Setup = Setup {
 pub(super) const TAILSCALE: Setup = Setup {
     name: "tailscale",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "ip rule add pref 5210 fwmark 0x80000/0xff0000 lookup main
          ip rule add pref 5230 fwmark 0x80000/0xff0000 lookup default
          ip rule add pref 5250 fwmark 0x80000/0xff0000 unreachable
@@ -110,7 +110,7 @@ pub(super) const TAILSCALE: Setup = Setup {
 pub(super) const FOREIGN_MARKS: Setup = Setup {
     name: "foreign_marks",
     commands: &[(
-        Place::Router,
+        SetupHost::Router,
         "ip route add default via 10.91.2.2 table 7
          ip rule add fwmark 0x10000000/0x10000000 lookup 7 pref 100
          ip rule add to 10.91.0.0/22 lookup main pref 90
