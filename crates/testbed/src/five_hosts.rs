@@ -100,17 +100,17 @@ pub struct TestbedConfig {
     pub seed: u64,
 }
 
-/// One of the two gateways' places.
+/// One of the two gateways' positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum GatewayPosition {
     /// G1, beside the client H1.
     Near,
     /// G2, beside the server H2.
     Far,
 }
 
-/// Both places.
-pub const BOTH: [Place; 2] = [Place::Near, Place::Far];
+/// Both positions.
+pub const BOTH: [GatewayPosition; 2] = [GatewayPosition::Near, GatewayPosition::Far];
 
 /// The five namespaces with what runs in them. Dropping it removes it all.
 #[derive(Debug)]
@@ -180,23 +180,23 @@ impl Testbed {
         self.files.path()
     }
 
-    /// Starts `bentpipe gateway` at `place` as [`Testbed::run_gateway`] does, and keeps it until
+    /// Starts `bentpipe gateway` at `position` as [`Testbed::run_gateway`] does, and keeps it until
     /// the testbed goes.
     ///
     /// # Errors
     /// As [`Testbed::run_gateway`].
-    pub fn start_gateway(&mut self, place: Place) -> Result<(), TestbedError> {
-        self.gateways[place as usize] = Some(self.run_gateway(place)?);
+    pub fn start_gateway(&mut self, position: GatewayPosition) -> Result<(), TestbedError> {
+        self.gateways[position as usize] = Some(self.run_gateway(position)?);
         Ok(())
     }
 
-    /// Starts `bentpipe gateway` at `place`, configured with the link's rate and round trip if
+    /// Starts `bentpipe gateway` at `position`, configured with the link's rate and round trip if
     /// there is one and the plan does not forbid it, and waits until it is ready. It ends when what
     /// is returned is dropped.
     ///
     /// # Errors
     /// [`NetnsError::NotReady`] with what it wrote, if it does not come up.
-    pub fn run_gateway(&self, place: Place) -> Result<Process, TestbedError> {
+    pub fn run_gateway(&self, position: GatewayPosition) -> Result<Process, TestbedError> {
         let mut config = format!(
             "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n[metrics]\nlisten = \"{}\"\n",
             Self::METRICS
@@ -210,7 +210,7 @@ impl Testbed {
         if self.plan.soft_state {
             config.push_str("[splitting]\nsoft-state = true\n");
         }
-        let (name, namespace) = self.gateway_at(place);
+        let (name, namespace) = self.gateway_at(position);
         let path = self.files().join(format!("{name}.toml"));
         fs::write(&path, config)?;
         let (mut command, program) = self.programs.gateway(namespace);
@@ -225,17 +225,17 @@ impl Testbed {
     /// # Errors
     /// As [`Testbed::start_gateway`].
     pub fn start_gateways(&mut self) -> Result<(), TestbedError> {
-        BOTH.into_iter().try_for_each(|place| self.start_gateway(place))
+        BOTH.into_iter().try_for_each(|position| self.start_gateway(position))
     }
 
-    /// The running gateway at `place`.
-    pub fn gateway(&mut self, place: Place) -> Option<&mut Process> {
-        self.gateways[place as usize].as_mut()
+    /// The running gateway at `position`.
+    pub fn gateway(&mut self, position: GatewayPosition) -> Option<&mut Process> {
+        self.gateways[position as usize].as_mut()
     }
 
-    /// Takes the gateway at `place` out of the testbed's hands, to stop or kill it.
-    pub fn take_gateway(&mut self, place: Place) -> Option<Process> {
-        self.gateways[place as usize].take()
+    /// Takes the gateway at `position` out of the testbed's hands, to stop or kill it.
+    pub fn take_gateway(&mut self, position: GatewayPosition) -> Option<Process> {
+        self.gateways[position as usize].take()
     }
 
     /// The running emulator.
@@ -243,11 +243,11 @@ impl Testbed {
         self.emulator.as_mut()
     }
 
-    /// The name and namespace of the gateway at `place`.
-    pub fn gateway_at(&self, place: Place) -> (&'static str, &Namespace) {
-        match place {
-            Place::Near => ("G1", &self.g1),
-            Place::Far => ("G2", &self.g2),
+    /// The name and namespace of the gateway at `position`.
+    pub fn gateway_at(&self, position: GatewayPosition) -> (&'static str, &Namespace) {
+        match position {
+            GatewayPosition::Near => ("G1", &self.g1),
+            GatewayPosition::Far => ("G2", &self.g2),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, Testbed, TestbedConfig};
 
 use crate::life::{await_unchanged, state};
 use crate::stage::{BENTPIPE, GATEWAY, build, gateways_wanted};
@@ -151,9 +151,9 @@ fn gateway_twice() {
         return;
     }
     let mut testbed = bare();
-    testbed.start_gateway(Place::Near).expect("gateway");
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
     complains(&testbed.g1, &mut configured(&testbed, GOOD), "already");
-    let first = testbed.gateway(Place::Near).expect("gateway");
+    let first = testbed.gateway(GatewayPosition::Near).expect("gateway");
     assert!(first.try_wait().is_none(), "the first one must go on");
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::pair::{pairs, part, talk};
@@ -17,10 +17,14 @@ use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gate
 use crate::toolbox::{End, accept, content, read_through, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
-    ("uploads_into_a_killed_gateway_end_in_resets", || cut(Place::Near, Read::AtOnce)),
-    ("downloads_into_a_killed_gateway_end_in_resets", || cut(Place::Far, Read::AtOnce)),
-    ("stalled_uploads_into_a_killed_gateway_end_in_resets", || cut(Place::Near, Read::Later)),
-    ("stalled_downloads_into_a_killed_gateway_end_in_resets", || cut(Place::Far, Read::Later)),
+    ("uploads_into_a_killed_gateway_end_in_resets", || cut(GatewayPosition::Near, Read::AtOnce)),
+    ("downloads_into_a_killed_gateway_end_in_resets", || cut(GatewayPosition::Far, Read::AtOnce)),
+    ("stalled_uploads_into_a_killed_gateway_end_in_resets", || {
+        cut(GatewayPosition::Near, Read::Later);
+    }),
+    ("stalled_downloads_into_a_killed_gateway_end_in_resets", || {
+        cut(GatewayPosition::Far, Read::Later);
+    }),
 ];
 
 /// When the readers read.
@@ -51,14 +55,14 @@ const TOLD_WITHIN: Duration = Duration::from_secs(300);
 /// What a gateway holds at least of a transfer that is under way.
 const ENOUGH: u64 = 10_000;
 
-/// Transfers that begin next to the gateway at `place`, which is killed.
-fn cut(place: Place, read: Read) {
+/// Transfers that begin next to the gateway at `position`, which is killed.
+fn cut(position: GatewayPosition, read: Read) {
     if !gateways_wanted() {
         return;
     }
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
-    let mut gateway = testbed.take_gateway(place).expect("a gateway");
+    let mut gateway = testbed.take_gateway(position).expect("a gateway");
     let testbed = Arc::new(testbed);
     let idle = pairs(&testbed, 2);
     idle.iter().for_each(|pair| talk(pair, 5_000));
@@ -73,8 +77,11 @@ fn cut(place: Place, read: Read) {
                 let (listener, address) = ends.listen();
                 let client = ends.connect(address);
                 let server = accept(&listener);
-                let (from, to) =
-                    if place == Place::Near { (client, server) } else { (server, client) };
+                let (from, to) = if position == GatewayPosition::Near {
+                    (client, server)
+                } else {
+                    (server, client)
+                };
                 let (sent, progress, again) = (&sent, &progress, &again);
                 let writer = scope.spawn(move || written(from, sent, progress));
                 let reader = scope.spawn(move || {
@@ -87,12 +94,12 @@ fn cut(place: Place, read: Read) {
             })
             .collect();
         match read {
-            Read::AtOnce => await_holding(&testbed, place, 2 * COUNT),
+            Read::AtOnce => await_holding(&testbed, position, 2 * COUNT),
             Read::Later => progress.await_standstill(),
         }
         gateway.kill();
         thread::sleep(RESTART);
-        let restarted = testbed.run_gateway(place).expect("the gateway again");
+        let restarted = testbed.run_gateway(position).expect("the gateway again");
         if read == Read::Later {
             again.wait();
         }
@@ -100,13 +107,13 @@ fn cut(place: Place, read: Read) {
         for (writer, reader) in transfers {
             let error = writer.join().expect("a writer");
             let end = reader.join().expect("a reader");
-            println!("{place:?}: the writer ends with {error:?}, the reader with {end:?}");
+            println!("{position:?}: the writer ends with {error:?}, the reader with {end:?}");
             assert_ne!(end, End::Whole);
             let reset = matches!(end, End::Cut(ErrorKind::ConnectionReset, _));
             told += usize::from(reset && error == Some(ErrorKind::ConnectionReset));
         }
         assert!(told >= COUNT, "{told} of {}: {}", 2 * COUNT, restarted.stderr());
-        let status = ask(testbed.gateway_at(place).1, "status");
+        let status = ask(testbed.gateway_at(position).1, "status");
         assert!(status["totals"]["forwarded_resets"].as_u64() >= Some(told as u64), "{status}");
         // Nothing of these was in the gateway.
         idle.iter().for_each(|pair| talk(pair, 100_000));
@@ -115,9 +122,9 @@ fn cut(place: Place, read: Read) {
 }
 
 /// Waits until the gateway holds bytes of so many flows: none of them can end well without it.
-fn await_holding(testbed: &Testbed, place: Place, count: usize) {
+fn await_holding(testbed: &Testbed, position: GatewayPosition, count: usize) {
     wait_until("all transfers are under way", || {
-        let flows = ask(testbed.gateway_at(place).1, "flows");
+        let flows = ask(testbed.gateway_at(position).1, "flows");
         let all = flows.as_array().expect("flows").iter();
         let holding = all.filter(|flow| flow["held_bytes"].as_u64() > Some(ENOUGH)).count();
         if holding >= count { Ok(()) } else { Err(format!("{holding} of {count}: {flows}")) }

@@ -6,7 +6,7 @@ use std::thread;
 
 use bentpipe_core::units::Probability;
 use bentpipe_linux::netns::Namespace;
-use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -47,7 +47,7 @@ fn held_and_repaired() {
         let (client, server) = (ends.connect(address), accept(&listener));
         let sent = content(31, SIZE);
         let before = retransmitted(&testbed.h1);
-        let near = testbed.gateway_at(Place::Near).1;
+        let near = testbed.gateway_at(GatewayPosition::Near).1;
         let name = client.local_addr().expect("address").to_string();
         let flow = || {
             let flows = ask(near, "flows");

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 
 use crate::life::{await_unchanged, exchange, state};
@@ -66,7 +66,7 @@ fn watchdog_dies_first() {
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
     start_gateways(&mut testbed);
-    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     let testbed = Arc::new(testbed);
     let exchanges =
         || FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
@@ -75,12 +75,12 @@ fn watchdog_dies_first() {
     assert!(gateway.stop().is_some_and(|status| status.success()), "{}", gateway.stderr());
     await_unchanged(&before, &testbed.g1);
 
-    let mut gateway = testbed.run_gateway(Place::Near).expect("another");
+    let mut gateway = testbed.run_gateway(GatewayPosition::Near).expect("another");
     bereave(&mut gateway);
     gateway.kill();
     exchanges();
-    let mut gateway = testbed.run_gateway(Place::Near).expect("a third");
-    FAMILIES.into_iter().for_each(|family| await_split(&testbed, Place::Near, family));
+    let mut gateway = testbed.run_gateway(GatewayPosition::Near).expect("a third");
+    FAMILIES.into_iter().for_each(|family| await_split(&testbed, GatewayPosition::Near, family));
     assert!(gateway.stop().is_some_and(|status| status.success()), "{}", gateway.stderr());
     await_unchanged(&before, &testbed.g1);
 }
@@ -100,7 +100,7 @@ pub(crate) fn uploads(happens: impl FnOnce(&mut Process)) -> Option<String> {
     let mut testbed =
         build(TestbedConfig { link: Some(narrow_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
-    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     let testbed = Arc::new(testbed);
     let sent = content(26, SIZE);
     thread::scope(|scope| {

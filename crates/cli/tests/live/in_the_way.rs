@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{BOTH, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, GatewayPosition, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -74,9 +74,9 @@ fn no_obstacle(obstacle: &Obstacle) {
     if !gateways_wanted() {
         return;
     }
-    for place in BOTH {
-        let (testbed, gateway) = obstructed(place, obstacle);
-        let (_, router) = testbed.gateway_at(place);
+    for position in BOTH {
+        let (testbed, gateway) = obstructed(position, obstacle);
+        let (_, router) = testbed.gateway_at(position);
         pass(&testbed);
         assert_eq!(split(router), 2, "{}", gateway.stderr());
         let status = ask(router, "status");
@@ -94,8 +94,8 @@ fn firewall_comes_later() {
         return;
     }
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
-    testbed.start_gateway(Place::Near).expect("a gateway");
-    let gateway = testbed.take_gateway(Place::Near).expect("a gateway");
+    testbed.start_gateway(GatewayPosition::Near).expect("a gateway");
+    let gateway = testbed.take_gateway(GatewayPosition::Near).expect("a gateway");
     let testbed = Arc::new(testbed);
     let firewall = (DEFAULT_DROP.commands)("lan0", "sat0");
     let flushed = firewall.replacen("nft '", "nft 'flush ruleset; ", 1);
@@ -121,7 +121,7 @@ fn port_of_a_bridge() {
                 .into()
         },
     };
-    let (testbed, mut gateway) = obstructed(Place::Near, &BRIDGE);
+    let (testbed, mut gateway) = obstructed(GatewayPosition::Near, &BRIDGE);
     wait_until_said(&gateway, ASLEEP);
     wait_until_said(&gateway, "lan0 is a port of br0");
     wait_until_said(&gateway, "configure br0");
@@ -141,20 +141,20 @@ fn port_of_a_bridge() {
                 ip address replace fd00:91:0:1::1/64 dev lan0 nodad";
     testbed.g1.output("sh", &["-c", back]).expect("it goes");
     wait_until_said(&gateway, AWAKE);
-    FAMILIES.into_iter().for_each(|family| await_split(&testbed, Place::Near, family));
+    FAMILIES.into_iter().for_each(|family| await_split(&testbed, GatewayPosition::Near, family));
 }
 
 /// A testbed with one gateway, which was started when the obstacle was there.
-fn obstructed(place: Place, obstacle: &Obstacle) -> (Arc<Testbed>, Process) {
+fn obstructed(position: GatewayPosition, obstacle: &Obstacle) -> (Arc<Testbed>, Process) {
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
-    let (from, to) = match place {
-        Place::Near => ("lan0", "sat0"),
-        Place::Far => ("sat0", "lan0"),
+    let (from, to) = match position {
+        GatewayPosition::Near => ("lan0", "sat0"),
+        GatewayPosition::Far => ("sat0", "lan0"),
     };
-    let (_, router) = testbed.gateway_at(place);
+    let (_, router) = testbed.gateway_at(position);
     router.output("sh", &["-c", &(obstacle.commands)(from, to)]).expect("an obstacle");
-    testbed.start_gateway(place).expect("a gateway");
-    let gateway = testbed.take_gateway(place).expect("a gateway");
+    testbed.start_gateway(position).expect("a gateway");
+    let gateway = testbed.take_gateway(position).expect("a gateway");
     (Arc::new(testbed), gateway)
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
-use bentpipe_testbed::five_hosts::{BOTH, Firewall, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Firewall, GatewayPosition, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
@@ -16,8 +16,8 @@ use crate::toolbox::{
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("older_connection_passes", older_connection_passes),
-    ("killed_near_gateway", || killed_gateway(Place::Near)),
-    ("killed_far_gateway", || killed_gateway(Place::Far)),
+    ("killed_near_gateway", || killed_gateway(GatewayPosition::Near)),
+    ("killed_far_gateway", || killed_gateway(GatewayPosition::Far)),
     ("stopped_gateway_leaves_nothing", stopped_gateway_leaves_nothing),
     ("connections_of_stopped_gateways_are_split_again", connections_are_split_again),
     ("firewall_by_device_is_passed", firewall_by_device_is_passed),
@@ -75,11 +75,11 @@ fn older_connection_passes() {
 
 /// G01-D-22: with a killed gateway go its devices, so that new connections work at once; an old one
 /// may fail, but not end short.
-fn killed_gateway(place: Place) {
+fn killed_gateway(position: GatewayPosition) {
     const SIZE: usize = 20_000_000;
     let mut testbed = on_fast_link();
     start_gateways(&mut testbed);
-    let killed = testbed.take_gateway(place);
+    let killed = testbed.take_gateway(position);
     let testbed = Arc::new(testbed);
     let sent = content(10, SIZE);
     thread::scope(|scope| {
@@ -102,7 +102,7 @@ fn killed_gateway(place: Place) {
         thread::sleep(Duration::from_millis(500));
         if let Some(mut gateway) = killed {
             gateway.kill();
-            let devices = testbed.gateway_at(place).1.output("ip", &["-brief", "link"]);
+            let devices = testbed.gateway_at(position).1.output("ip", &["-brief", "link"]);
             assert!(!devices.as_deref().expect("devices").contains("bp-"), "{devices:?}");
         }
         FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
@@ -115,11 +115,11 @@ fn stopped_gateway_leaves_nothing() {
         return;
     }
     let mut testbed = on_fast_link();
-    let before = BOTH.map(|place| state(testbed.gateway_at(place).1));
+    let before = BOTH.map(|position| state(testbed.gateway_at(position).1));
     start_gateways(&mut testbed);
     let during = state(&testbed.g1);
     assert!(before[0] != during, "a running gateway must show");
-    let mut gateways = BOTH.map(|place| testbed.take_gateway(place).expect("gateway"));
+    let mut gateways = BOTH.map(|position| testbed.take_gateway(position).expect("gateway"));
     let testbed = Arc::new(testbed);
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
     for gateway in &mut gateways {
@@ -128,8 +128,8 @@ fn stopped_gateway_leaves_nothing() {
         let summary = gateway.stdout();
         assert!(summary.lines().count() > 1, "no summary: {summary:?}");
     }
-    for (place, before) in BOTH.into_iter().zip(before) {
-        await_unchanged(&before, testbed.gateway_at(place).1);
+    for (position, before) in BOTH.into_iter().zip(before) {
+        await_unchanged(&before, testbed.gateway_at(position).1);
     }
     exchange(&Ends::of(&testbed, Family::V4), 100_000);
 }
@@ -153,8 +153,8 @@ fn connections_are_split_again() {
         (client, server)
     });
     let mut testbed = Arc::get_mut(&mut shared).expect("the only holder");
-    for place in BOTH {
-        let mut gateway = testbed.take_gateway(place).expect("gateway");
+    for position in BOTH {
+        let mut gateway = testbed.take_gateway(position).expect("gateway");
         let status = gateway.stop().expect("it ends by itself upon SIGTERM");
         assert!(status.success(), "{status}: {}", gateway.stderr());
     }
@@ -163,18 +163,19 @@ fn connections_are_split_again() {
     wait_until("both are split in mid-life", || {
         pairs.iter().for_each(|(client, server)| talk(client, server, 20_000, 12));
         thread::sleep(Duration::from_millis(500));
-        let totals = BOTH.map(|place| ask(testbed.gateway_at(place).1, "status")["totals"].take());
+        let totals =
+            BOTH.map(|position| ask(testbed.gateway_at(position).1, "status")["totals"].take());
         match totals.iter().all(|totals| totals["adopted"] == FAMILIES.len()) {
             true => Ok(()),
             false => Err(format!("{totals:?}")),
         }
     });
     testbed = Arc::get_mut(&mut shared).expect("the only holder");
-    for place in BOTH {
-        let mut gateway = testbed.take_gateway(place).expect("gateway");
+    for position in BOTH {
+        let mut gateway = testbed.take_gateway(position).expect("gateway");
         gateway.stop().expect("it ends by itself upon SIGTERM");
         let summary = gateway.stdout();
-        assert!(summary.contains("flows split in mid-life: 2"), "{place:?}: {summary}");
+        assert!(summary.contains("flows split in mid-life: 2"), "{position:?}: {summary}");
     }
     for (client, server) in &pairs {
         talk(client, server, 20_000, 15);
@@ -203,11 +204,11 @@ fn firewall_by_device_is_passed() {
     let mut testbed =
         build(TestbedConfig { link: Some(fast_link()), firewall, ..TestbedConfig::default() });
     start_gateways(&mut testbed);
-    let gateways = BOTH.map(|place| testbed.take_gateway(place).expect("gateway"));
+    let gateways = BOTH.map(|position| testbed.take_gateway(position).expect("gateway"));
     let testbed = Arc::new(testbed);
     FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
-    for (place, gateway) in BOTH.into_iter().zip(&gateways) {
-        let (_, namespace) = testbed.gateway_at(place);
+    for (position, gateway) in BOTH.into_iter().zip(&gateways) {
+        let (_, namespace) = testbed.gateway_at(position);
         assert_eq!(ask(namespace, "status")["totals"]["split"], FAMILIES.len());
         let said = gateway.stderr();
         assert!(!said.contains("in the way") && !said.contains("out of the way"), "{said}");
@@ -219,9 +220,9 @@ fn one_gateway_is_enough() {
     if !gateways_wanted() {
         return;
     }
-    for place in BOTH {
+    for position in BOTH {
         let mut testbed = on_fast_link();
-        testbed.start_gateway(place).expect("gateway");
+        testbed.start_gateway(position).expect("gateway");
         let testbed = Arc::new(testbed);
         FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 3_000_000));
     }

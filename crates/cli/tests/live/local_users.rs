@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::bad_input::as_nobody;
@@ -42,7 +42,7 @@ fn names_cannot_be_taken() {
             UnixListener::bind_addr(&address).expect("bind")
         })
     });
-    testbed.start_gateway(Place::Near).expect("it starts");
+    testbed.start_gateway(GatewayPosition::Near).expect("it starts");
     assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], 0);
     drop(taken);
 }
@@ -53,7 +53,7 @@ fn root_alone_is_answered() {
         return;
     }
     let mut testbed = build(TestbedConfig::default());
-    testbed.start_gateway(Place::Near).expect("gateway");
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
     let mut command = as_nobody(&testbed.g1, GATEWAY);
     let mut asking = Process::start("flows", command.arg("flows")).expect("start");
     let status = asking.wait(PATIENCE).expect("it ends");
@@ -72,20 +72,20 @@ fn killed_gateways_files() {
         return;
     }
     let mut testbed = build(TestbedConfig::default());
-    testbed.start_gateway(Place::Near).expect("gateway");
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
     assert_eq!(files(&testbed.g1).len(), 3, "{:?}", files(&testbed.g1));
-    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     let watchdog = watchdog_of(&gateway);
     nix::sys::signal::kill(watchdog, Signal::SIGKILL).expect("kill");
     gateway.kill();
     assert!(!files(&testbed.g1).is_empty(), "else this shows nothing");
-    testbed.start_gateway(Place::Near).expect("gateway");
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
     assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], 0);
-    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     assert!(gateway.stop().is_some_and(|status| status.success()));
     assert_eq!(files(&testbed.g1), Vec::<String>::new());
-    testbed.start_gateway(Place::Near).expect("gateway");
-    testbed.take_gateway(Place::Near).expect("gateway").kill();
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
+    testbed.take_gateway(GatewayPosition::Near).expect("gateway").kill();
     wait_until("its watchdog removes its files", || match files(&testbed.g1) {
         files if files.is_empty() => Ok(()),
         files => Err(format!("{files:?}")),
@@ -102,8 +102,8 @@ fn privileges_are_given_up() {
         return;
     }
     let mut testbed = build(TestbedConfig::default());
-    testbed.start_gateway(Place::Near).expect("gateway");
-    let gateway = testbed.gateway(Place::Near).expect("gateway");
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
+    let gateway = testbed.gateway(GatewayPosition::Near).expect("gateway");
     let watchdog = watchdog_of(gateway).as_raw().cast_unsigned();
     for (process, bounds) in [(gateway.id(), NET_ADMIN | BPF), (watchdog, 0)] {
         // A thread or process that has just begun is given a moment to do it.

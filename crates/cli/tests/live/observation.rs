@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{BOTH, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, GatewayPosition, Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -49,8 +49,8 @@ fn flows_are_shown() {
             (client, server, address)
         })
         .collect();
-    for place in BOTH {
-        let (_, namespace) = testbed.gateway_at(place);
+    for position in BOTH {
+        let (_, namespace) = testbed.gateway_at(position);
         await_nothing_held(namespace);
         let flows = ask(namespace, "flows");
         assert_eq!(flows.as_array().map(Vec::len), Some(pairs.len()), "{flows}");
@@ -99,7 +99,7 @@ fn stopped_process_is_passed_by() {
     }
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
-    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     let testbed = Arc::new(testbed);
     gateway.signal(Signal::SIGSTOP);
     for family in FAMILIES {
@@ -122,7 +122,7 @@ fn stopped_process_is_passed_by() {
         scope.spawn(|| send(&server, &older));
         assert_same("older than the return", &older, &receive(&client, older.len()));
     });
-    FAMILIES.into_iter().for_each(|family| await_split(&testbed, Place::Near, family));
+    FAMILIES.into_iter().for_each(|family| await_split(&testbed, GatewayPosition::Near, family));
     // All that had begun meanwhile went by.
     assert!(!gateway.stderr().contains("hung for a while"), "{}", gateway.stderr());
     assert!(gateway.stop().is_some_and(|status| status.success()));
@@ -136,7 +136,7 @@ fn transfers_meet_a_hang() {
     const SIZE: usize = 30_000_000;
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
-    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     let testbed = Arc::new(testbed);
     let sent = content(24, SIZE);
     thread::scope(|scope| {
@@ -170,7 +170,7 @@ fn flows_outlive_a_standstill() {
     const SIZE: usize = 30_000_000;
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
-    let mut gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     let testbed = Arc::new(testbed);
     let watchdog = watchdog_of(&gateway);
     let sent = content(25, SIZE);
@@ -202,15 +202,15 @@ fn killed_gateway_is_cleared_away() {
     }
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
-    testbed.start_gateway(Place::Near).expect("gateway");
-    testbed.take_gateway(Place::Near).expect("gateway").kill();
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
+    testbed.take_gateway(GatewayPosition::Near).expect("gateway").kill();
     await_unchanged(&before, &testbed.g1);
     for _ in 0..3 {
-        testbed.start_gateway(Place::Near).expect("gateway");
-        testbed.take_gateway(Place::Near).expect("gateway").kill();
+        testbed.start_gateway(GatewayPosition::Near).expect("gateway");
+        testbed.take_gateway(GatewayPosition::Near).expect("gateway").kill();
     }
-    testbed.start_gateway(Place::Near).expect("gateway");
-    await_split(&Arc::new(testbed), Place::Near, FAMILIES[0]);
+    testbed.start_gateway(GatewayPosition::Near).expect("gateway");
+    await_split(&Arc::new(testbed), GatewayPosition::Near, FAMILIES[0]);
 }
 
 /// The process that watches over a gateway.
@@ -225,10 +225,10 @@ pub(crate) fn watchdog_of(gateway: &Process) -> Pid {
     Pid::from_raw(watchdog.parse().expect("a number"))
 }
 
-/// Waits until new connections are split by the gateway at `place`: after a repair, or on a machine
-/// that holds it up, the kernel forwards for a while.
-pub(crate) fn await_split(testbed: &Arc<Testbed>, place: Place, family: Family) {
-    let split = || ask(testbed.gateway_at(place).1, "status")["totals"]["split"].as_u64();
+/// Waits until new connections are split by the gateway at `position`: after a repair, or on a
+/// machine that holds it up, the kernel forwards for a while.
+pub(crate) fn await_split(testbed: &Arc<Testbed>, position: GatewayPosition, family: Family) {
+    let split = || ask(testbed.gateway_at(position).1, "status")["totals"]["split"].as_u64();
     wait_until("new connections are split", || {
         let before = split();
         exchange(&Ends::of(testbed, family), 10_000);

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 
-use bentpipe_testbed::five_hosts::{BOTH, Firewall, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, Firewall, GatewayPosition, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};
@@ -38,7 +38,7 @@ fn smaller_mtu(firewall: Firewall) {
     let mut testbed = build(TestbedConfig { firewall, ..TestbedConfig::default() });
     narrow(&testbed);
     start_gateways(&mut testbed);
-    let mut gateways = BOTH.map(|place| testbed.take_gateway(place));
+    let mut gateways = BOTH.map(|position| testbed.take_gateway(position));
     let testbed = Arc::new(testbed);
     for family in FAMILIES {
         // A black hole takes for ever.
@@ -76,7 +76,7 @@ fn unsplit() {
         talk(client, server, SIZE);
     }
     if gateways_wanted() {
-        let mut far = testbed.take_gateway(Place::Far).expect("a gateway");
+        let mut far = testbed.take_gateway(GatewayPosition::Far).expect("a gateway");
         assert!(far.stop().expect("it ends by itself upon SIGTERM").success());
         let summary = far.stdout();
         assert!(summary.contains("flows split: 0 "), "{summary}");
@@ -91,9 +91,9 @@ fn fragments(firewall: Firewall) {
     let sat = "route change 10.91.4.0/24 via 10.91.3.1 mtu lock 1000\n";
     testbed.sat.ip(sat).expect("route of SAT");
     if gateways_wanted() {
-        testbed.start_gateway(Place::Far).expect("gateway");
+        testbed.start_gateway(GatewayPosition::Far).expect("gateway");
     }
-    let gateway = testbed.take_gateway(Place::Far);
+    let gateway = testbed.take_gateway(GatewayPosition::Far);
     let testbed = Arc::new(testbed);
     exchange(&Ends::of(&testbed, Family::V4), 1_000_000);
     let counts = testbed.sat.output("nstat", &["-asz", "IpFragCreates"]).expect("nstat");

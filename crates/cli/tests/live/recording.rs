@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use bentpipe_core::units::Probability;
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{Place, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, TestbedConfig};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -46,7 +46,7 @@ fn both_legs_are_recorded() {
     let folder = tempfile::tempdir().expect("a folder");
     let ends = Ends::of(&testbed, Family::V4);
     // The server is behind the far gateway, which sends its data over the link.
-    let (_, namespace) = testbed.gateway_at(Place::Far);
+    let (_, namespace) = testbed.gateway_at(GatewayPosition::Far);
     for (name, look) in [("far.pcapng", packets as fn(&Path)), ("far.qlog", events)] {
         let path = folder.path().join(name);
         let recording = begin(namespace, &path);
@@ -93,7 +93,7 @@ fn a_slow_disk_delays_no_transfer() {
     let testbed = Arc::new(testbed);
     let folder = tempfile::tempdir().expect("a folder");
     let ends = Ends::of(&testbed, Family::V4);
-    let (_, namespace) = testbed.gateway_at(Place::Far);
+    let (_, namespace) = testbed.gateway_at(GatewayPosition::Far);
     let path = folder.path().join("pipe.qlog");
     mkfifo(&path, Mode::S_IRWXU).expect("a pipe");
     let recording = start(namespace, &path);

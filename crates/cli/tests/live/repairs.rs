@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bentpipe_linux::netns::join_by_veth;
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::life::{await_unchanged, exchange, state};
@@ -184,7 +184,7 @@ fn stage_with_state() -> (Arc<Testbed>, Process, String) {
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
     start_gateways(&mut testbed);
-    let gateway = testbed.take_gateway(Place::Near).expect("gateway");
+    let gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     (Arc::new(testbed), gateway, before)
 }
 
@@ -203,7 +203,7 @@ fn amid_transfers(testbed: &Arc<Testbed>, event: impl FnOnce()) -> Vec<End> {
 
 /// New connections of both families are split.
 fn await_both_split(testbed: &Arc<Testbed>) {
-    FAMILIES.into_iter().for_each(|family| await_split(testbed, Place::Near, family));
+    FAMILIES.into_iter().for_each(|family| await_split(testbed, GatewayPosition::Near, family));
 }
 
 fn repairs(gateway: &Process) -> usize {

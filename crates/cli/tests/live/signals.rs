@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, Testbed, TestbedConfig};
 use nix::libc;
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -82,7 +82,7 @@ fn the_second_quit_ends_it_at_once() {
     }
     let testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
-    let mut gateway = testbed.run_gateway(Place::Near).expect("a gateway");
+    let mut gateway = testbed.run_gateway(GatewayPosition::Near).expect("a gateway");
     let testbed = Arc::new(testbed);
     let ends = Ends::of(&testbed, Family::V4);
     let (listener, address) = ends.listen();
@@ -117,7 +117,7 @@ fn a_file_is_read_again() {
     }
     let testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     let before = state(&testbed.g1);
-    let mut gateway = testbed.run_gateway(Place::Near).expect("a gateway");
+    let mut gateway = testbed.run_gateway(GatewayPosition::Near).expect("a gateway");
     let path = testbed.files().join("G1.toml");
     let testbed = Arc::new(testbed);
     let first = fs::read_to_string(&path).expect("its file");

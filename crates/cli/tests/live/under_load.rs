@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bentpipe_linux::netns::process::Process;
-use bentpipe_testbed::five_hosts::{BOTH, Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{BOTH, GatewayPosition, Testbed, TestbedConfig};
 use nix::sys::signal::Signal;
 
 use crate::life::exchange;
@@ -17,10 +17,10 @@ use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gate
 use crate::toolbox::{End, PATIENCE, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
-    ("killed_near_gateway_under_load", || killed(Place::Near)),
-    ("killed_far_gateway_under_load", || killed(Place::Far)),
-    ("drained_near_gateway_under_load", || drained(Place::Near)),
-    ("drained_far_gateway_under_load", || drained(Place::Far)),
+    ("killed_near_gateway_under_load", || killed(GatewayPosition::Near)),
+    ("killed_far_gateway_under_load", || killed(GatewayPosition::Far)),
+    ("drained_near_gateway_under_load", || drained(GatewayPosition::Near)),
+    ("drained_far_gateway_under_load", || drained(GatewayPosition::Far)),
 ];
 
 /// Connections that hold nothing, for each family.
@@ -45,21 +45,21 @@ struct Patience {
     kernel: Duration,
 }
 
-/// Gateways, and what becomes of connections when the one at `place` gets kill -9 and is started
+/// Gateways, and what becomes of connections when the one at `position` gets kill -9 and is started
 /// again: those that held nothing live on, the others end whole or not in order.
-fn killed(place: Place) {
-    let (testbed, gateway) = stage(place);
+fn killed(position: GatewayPosition) {
+    let (testbed, gateway) = stage(position);
     let ends = load(&testbed, KILLED, |testbed| {
         gateway.map(|mut gateway| {
             gateway.kill();
             thread::sleep(Duration::from_millis(300));
-            testbed.run_gateway(place).expect("the gateway again")
+            testbed.run_gateway(position).expect("the gateway again")
         })
     });
     if let Some(again) = &ends.event {
         // Else the load was none, or nothing of it was where it could be lost.
         assert!(ends.cut(&ends.busy) > 0, "{ends}");
-        let status = ask(testbed.gateway_at(place).1, "status");
+        let status = ask(testbed.gateway_at(position).1, "status");
         assert!(status["totals"]["split"].as_u64() > Some(0), "{status}: {}", again.stderr());
     } else {
         assert_eq!(ends.cut(&ends.busy) + ends.cut(&ends.short), 0, "{ends}");
@@ -67,15 +67,15 @@ fn killed(place: Place) {
 }
 
 /// The same with SIGTERM: no connection is cut, as there is time enough for what is held.
-fn drained(place: Place) {
-    let (testbed, gateway) = stage(place);
+fn drained(position: GatewayPosition) {
+    let (testbed, gateway) = stage(position);
     let ends = load(&testbed, DRAINED, |testbed| {
         gateway.map(|mut gateway| {
             gateway.signal(Signal::SIGTERM);
             // Its limit is 30 s.
             let ended = gateway.wait(PATIENCE).expect("it is drained");
             assert!(ended.success(), "{ended}: {}", gateway.stderr());
-            let again = testbed.run_gateway(place).expect("the gateway again");
+            let again = testbed.run_gateway(position).expect("the gateway again");
             (gateway, again)
         })
     });
@@ -102,19 +102,19 @@ fn await_held(testbed: &Testbed) {
     if !gateways_wanted() {
         return;
     }
-    for place in BOTH {
+    for position in BOTH {
         wait_until("bytes are held", || {
-            let status = ask(testbed.gateway_at(place).1, "status");
+            let status = ask(testbed.gateway_at(position).1, "status");
             let held = status["held_bytes"].as_u64() > Some(100_000);
-            if held { Ok(()) } else { Err(format!("{place:?}: {status}")) }
+            if held { Ok(()) } else { Err(format!("{position:?}: {status}")) }
         });
     }
 }
 
-fn stage(place: Place) -> (Arc<Testbed>, Option<Process>) {
+fn stage(position: GatewayPosition) -> (Arc<Testbed>, Option<Process>) {
     let mut testbed = build(TestbedConfig { link: Some(fast_link()), ..TestbedConfig::default() });
     start_gateways(&mut testbed);
-    let gateway = testbed.take_gateway(place);
+    let gateway = testbed.take_gateway(position);
     (Arc::new(testbed), gateway)
 }
 
@@ -157,7 +157,7 @@ fn load<T>(
     let idle: Vec<Pair> = pairs(testbed, IDLE);
     idle.iter().for_each(|pair| talk(pair, 5_000));
     if gateways_wanted() {
-        BOTH.into_iter().for_each(|place| await_nothing_held(testbed.gateway_at(place).1));
+        BOTH.into_iter().for_each(|position| await_nothing_held(testbed.gateway_at(position).1));
     }
 
     let over = AtomicBool::new(false);

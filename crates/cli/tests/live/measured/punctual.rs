@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, Testbed, TestbedConfig};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt as _, SeedableRng as _};
@@ -28,7 +28,7 @@ const HALT: Duration = Duration::from_millis(20);
 enum Halted {
     Nobody,
     Link,
-    Gateway(Place),
+    Gateway(GatewayPosition),
 }
 
 /// Four transfers at a time, which hardly compute. What else the machine does slows them all down.
@@ -36,8 +36,12 @@ fn halts() {
     if !gateways_wanted() {
         return;
     }
-    let all =
-        [Halted::Nobody, Halted::Link, Halted::Gateway(Place::Near), Halted::Gateway(Place::Far)];
+    let all = [
+        Halted::Nobody,
+        Halted::Link,
+        Halted::Gateway(GatewayPosition::Near),
+        Halted::Gateway(GatewayPosition::Far),
+    ];
     let mut last = String::new();
     for _ in 0..4 {
         let took = thread::scope(|scope| {
@@ -62,7 +66,7 @@ fn transfer(halted: Halted) -> Duration {
     let process = match halted {
         Halted::Nobody => None,
         Halted::Link => testbed.emulator(),
-        Halted::Gateway(place) => testbed.gateway(place),
+        Halted::Gateway(position) => testbed.gateway(position),
     };
     let pid = process.map(|process| Pid::from_raw(process.id().cast_signed()));
     let (testbed, stop) = (Arc::new(testbed), AtomicBool::new(false));

@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use bentpipe_linux::netns::process::Process;
 use bentpipe_linux::netns::teardown::unique_name;
 use bentpipe_linux::netns::{Namespace, join_by_veth};
-use bentpipe_testbed::five_hosts::{Place, Testbed, TestbedConfig};
+use bentpipe_testbed::five_hosts::{GatewayPosition, Testbed, TestbedConfig};
 
 use super::setups::{Setup, SetupHost};
 use crate::stage::{Family, GATEWAY, build, fast_link, gateway_by};
@@ -132,7 +132,7 @@ impl Network {
 
     /// Starts the gateways; that of the router under test is returned.
     pub(super) fn start_gateways(&mut self, setup: &Setup) -> Process {
-        self.testbed.start_gateway(Place::Far).expect("the far gateway");
+        self.testbed.start_gateway(GatewayPosition::Far).expect("the far gateway");
         let told = setup.is_told.then(|| self.interface_told(setup));
         let lan = told.as_deref().map_or(setup.lan.to_vec(), |interface| vec![interface]);
         gateway_by(&self.testbed, &self.file(setup, &lan))
