@@ -13,7 +13,7 @@ mod tap;
 mod watch;
 
 pub(crate) use tap::{Passed, Tap, What};
-pub(crate) use watch::{How, Segment, Touched};
+pub(crate) use watch::{Segment, SegmentEvent, Touched};
 
 use crate::event_queue::EventQueue;
 use crate::host::script::Run;
@@ -264,7 +264,7 @@ impl<A: Application> World<A> {
             }
             // Middleboxes stand in a row before their link; to all others it means nothing.
             packet.urgent &= matches!(self.nodes[node], Node::Middlebox(_));
-            self.record(node, How::Came, &packet);
+            self.record(node, SegmentEvent::Received, &packet);
             self.arrive(node, port, packet);
             // Mostly nothing has come with it, which costs less to see than another look inside.
             if self.arm_line(id).is_none_or(|at| at > now) {
@@ -325,7 +325,7 @@ impl<A: Application> World<A> {
         let mut sent = 0;
         while let Some((packet, mss, side)) = self.poll_node(id) {
             packet.cut(mss, |packet| {
-                self.record(id, How::Sent, &packet);
+                self.record(id, SegmentEvent::Sent, &packet);
                 match side {
                     None => self.send_from_host(id, packet),
                     Some(side) => self.send_from_gateway(id, side, packet),

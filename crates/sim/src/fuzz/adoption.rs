@@ -7,7 +7,7 @@
 use super::edges::Endpoint;
 use super::plan::{Call, FaultPlan, Middle};
 use super::stage::BOXES;
-use crate::world::{How, NodeId, Segment, World};
+use crate::world::{NodeId, Segment, SegmentEvent, World};
 use bentpipe_core::tcp::buffer::{Buffer, Chunks};
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::units::Bytes;
@@ -64,8 +64,10 @@ impl Adoptions {
     /// Whether a gateway begins to split a connection from its SYN on: what it has forwarded of
     /// that before counts no longer.
     pub(super) fn begins(&self, segment: &Segment) -> bool {
-        let Segment { node, how, src, dst, flags, .. } = *segment;
-        how == How::Sent && flags.contains(Flags::SYN) && !self.spoken.contains(&(node, src, dst))
+        let Segment { node, event, src, dst, flags, .. } = *segment;
+        event == SegmentEvent::Sent
+            && flags.contains(Flags::SYN)
+            && !self.spoken.contains(&(node, src, dst))
     }
 
     /// Takes a segment down. Whether a gateway has forwarded it that may go on with what it says.
@@ -73,18 +75,20 @@ impl Adoptions {
         if self.after == [None, None] {
             return false;
         }
-        let Segment { node, how, src, dst, flags, seq, ack, len, window, .. } = *segment;
+        let Segment { node, event, src, dst, flags, seq, ack, len, window, .. } = *segment;
         let identity = (src, dst, seq.0, ack.0, len, window);
-        if how == How::Forged {
+        if event == SegmentEvent::Forged {
             self.forged.insert(identity);
         }
         if !self.adopts(node) || flags.contains(Flags::RST) {
             return false;
         }
-        if how == How::Sent {
+        if event == SegmentEvent::Sent {
             self.spoken.insert((node, src, dst));
         }
-        how == How::Passed && self.listens(&(node, src, dst)) && !self.forged.contains(&identity)
+        event == SegmentEvent::Forwarded
+            && self.listens(&(node, src, dst))
+            && !self.forged.contains(&identity)
     }
 
     /// Checks the gateway at `node`.

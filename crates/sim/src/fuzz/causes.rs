@@ -2,7 +2,7 @@
 //! of retransmissions.
 
 use super::edges::Endpoint;
-use crate::world::{How, NodeId, Segment};
+use crate::world::{NodeId, Segment, SegmentEvent};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::wire::{Flags, SeqNum};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ impl Causes {
     /// What is wrong with its cause.
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
         let Segment { node, src, dst, seq, ack, len, flags, cause, .. } = *segment;
-        if segment.how != How::Sent {
+        if segment.event != SegmentEvent::Sent {
             return Ok(());
         }
         let name = (node, src, dst);
@@ -121,7 +121,7 @@ mod tests {
     fn segment(seq: u32, cause: Option<Cause>) -> Segment {
         let ends = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
         let (flags, seq) = (Flags::ACK, SeqNum(seq));
-        Segment { how: How::Sent, flags, seq, len: 100, cause, ..Segment::syn(0, ends) }
+        Segment { event: SegmentEvent::Sent, flags, seq, len: 100, cause, ..Segment::syn(0, ends) }
     }
 
     #[test]

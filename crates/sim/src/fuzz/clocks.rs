@@ -6,7 +6,7 @@
 
 use super::edges::Endpoint;
 use super::violation::Invariant;
-use crate::world::{How, NodeId, Segment};
+use crate::world::{NodeId, Segment, SegmentEvent};
 use bentpipe_core::wire::{Flags, SeqNum, Timestamps};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,10 +50,10 @@ impl Clocks {
     /// # Errors
     /// What is wrong with its timestamps.
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), (Invariant, String)> {
-        match segment.how {
-            How::Came | How::Forged => self.came(segment),
-            How::Passed => self.passed(segment),
-            How::Sent => return self.sent(segment),
+        match segment.event {
+            SegmentEvent::Received | SegmentEvent::Forged => self.came(segment),
+            SegmentEvent::Forwarded => self.passed(segment),
+            SegmentEvent::Sent => return self.sent(segment),
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ mod tests {
             Segment { timestamps: stamped(7, 0), ..Segment::syn(2, [client, server]) };
         let (flags, ack) = (Flags::ACK, SeqNum(201));
         let repeated = Segment {
-            how: How::Sent,
+            event: SegmentEvent::Sent,
             src: server,
             dst: client,
             flags,
@@ -211,7 +211,7 @@ mod tests {
             ..repeated
         };
         let to_server = Segment {
-            how: How::Sent,
+            event: SegmentEvent::Sent,
             flags,
             seq: SeqNum(101),
             ack: SeqNum(501),
@@ -223,7 +223,7 @@ mod tests {
         clocks.see(&repeated)?;
         clocks.see(&to_server)?;
         clocks.see(&Segment { node: 1, ..newer }).ok();
-        clocks.see(&Segment { how: How::Passed, ..newer })?;
+        clocks.see(&Segment { event: SegmentEvent::Forwarded, ..newer })?;
         clocks.see(&repeated)
     }
 
@@ -247,7 +247,7 @@ mod tests {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
         let stamped = |value| Some(Timestamps { value, echo: 7 });
         let passes = |[src, dst]: [Endpoint; 2], seq, ack, value| Segment {
-            how: How::Passed,
+            event: SegmentEvent::Forwarded,
             src,
             dst,
             flags: Flags::ACK,
@@ -264,7 +264,8 @@ mod tests {
             let passing = Segment { len, ..passes([client, server], seq, 501, 60) };
             clocks.inherit(&passing);
             clocks.inherit_echo(&passing);
-            let said = Segment { how: How::Sent, ..passes([client, server], 101, 501, 50) };
+            let said =
+                Segment { event: SegmentEvent::Sent, ..passes([client, server], 101, 501, 50) };
             assert_eq!(clocks.see(&said).is_err(), counts, "{seq} {len}");
         }
     }
@@ -275,8 +276,8 @@ mod tests {
     #[test]
     fn what_a_host_echoes_has_come_in_order_though_its_peer_drops_it() {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-        let said = |how, value, echo| Segment {
-            how,
+        let said = |event, value, echo| Segment {
+            event,
             src: server,
             dst: client,
             flags: Flags::ACK,
@@ -287,8 +288,8 @@ mod tests {
         };
         for (echo, sound) in [(60, true), (50, false)] {
             let mut clocks = Clocks::default();
-            clocks.inherit_echo(&said(How::Passed, 7, 60));
-            assert_eq!(clocks.see(&said(How::Sent, 8, echo)).is_ok(), sound, "{echo}");
+            clocks.inherit_echo(&said(SegmentEvent::Forwarded, 7, 60));
+            assert_eq!(clocks.see(&said(SegmentEvent::Sent, 8, echo)).is_ok(), sound, "{echo}");
         }
     }
 }

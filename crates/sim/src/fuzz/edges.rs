@@ -7,7 +7,7 @@
 
 mod stamps;
 
-use crate::world::{How, NodeId, Segment};
+use crate::world::{NodeId, Segment, SegmentEvent};
 use bentpipe_core::wire::{Flags, SeqNum};
 use stamps::Stamps;
 use std::collections::BTreeMap;
@@ -70,8 +70,8 @@ impl Edges {
     /// What is wrong, if a right edge has moved left by as much as the field can express.
     pub(super) fn see(&mut self, segment: &Segment) -> Result<(), String> {
         let Segment { node, flags, seq, .. } = *segment;
-        if segment.how != How::Sent {
-            if segment.how != How::Came || !flags.contains(Flags::SYN) {
+        if segment.event != SegmentEvent::Sent {
+            if segment.event != SegmentEvent::Received || !flags.contains(Flags::SYN) {
                 return Ok(());
             }
             let promise = self.promises.entry((node, segment.dst, segment.src)).or_default();
@@ -193,7 +193,7 @@ impl Edges {
             self.promises.entry((node, src, dst)).or_default().edge = None;
         }
         let vague = self.promises.get(&(node, src, dst)).is_some_and(|promise| promise.vague);
-        self.see(&Segment { how: How::Sent, ..*segment }).ok();
+        self.see(&Segment { event: SegmentEvent::Sent, ..*segment }).ok();
         self.promises.entry((node, src, dst)).or_default().vague = vague;
         self.note_timestamp(segment);
         if !flags.contains(Flags::SYN) {

@@ -11,7 +11,7 @@ use super::stage::{BOXES, Changed};
 use super::streams::Streams;
 use super::violation::{Invariant, Violation};
 use crate::node::Node;
-use crate::world::{How, Segment, Touched, World};
+use crate::world::{Segment, SegmentEvent, Touched, World};
 use bentpipe_core::wire::Flags;
 
 /// What was seen so far.
@@ -98,7 +98,7 @@ impl InvariantChecker {
         let now = world.now();
         let broken = |invariant, detail| Violation { at: now, invariant, detail };
         for segment in &touched.segments {
-            if segment.how == How::Forged {
+            if segment.event == SegmentEvent::Forged {
                 for (call, ends) in plan.calls.iter().zip(&mut self.ends) {
                     ends.note_forged(plan, call, segment);
                 }
@@ -218,12 +218,12 @@ impl InvariantChecker {
 /// Whether a gateway asks a host what it expects: by a copy of what it has just forwarded, from
 /// below that. What it says there is said by the other host, and not heeded.
 fn is_question(segment: &Segment, together: &[Segment]) -> bool {
-    segment.how == How::Sent
+    segment.event == SegmentEvent::Sent
         && together.iter().any(|passed| {
             let Segment { node, flags, src, dst, seq, ack, window, timestamps, .. } = *passed;
             let copied = (node, flags, src, dst, ack, window, timestamps);
             let Segment { node, flags, src, dst, ack, window, timestamps, .. } = *segment;
-            passed.how == How::Passed
+            passed.event == SegmentEvent::Forwarded
                 && !passed.is_fake
                 && flags == Flags::ACK
                 && copied == (node, flags, src, dst, ack, window, timestamps)

@@ -4,7 +4,7 @@
 use super::plan::{Call, FaultPlan};
 use super::stage::BOXES;
 use crate::node::Node;
-use crate::world::{How, NodeId, Segment, World};
+use crate::world::{NodeId, Segment, SegmentEvent, World};
 use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
@@ -41,7 +41,7 @@ impl Losses {
         if resets == before {
             return Ok(());
         }
-        let sent = |segment: &&Segment| segment.node == node && segment.how == How::Sent;
+        let sent = |segment: &&Segment| segment.node == node && segment.event == SegmentEvent::Sent;
         let of_node = segments.iter().filter(sent);
         for reset in of_node.filter(|segment| segment.flags.contains(Flags::RST)) {
             let Some(call) = plan.calls.iter().find(|call| plan.is_of(call, reset)) else {

@@ -6,7 +6,7 @@ use super::edges::{Edges, Endpoint};
 use super::plan::{FaultPlan, Middle};
 use super::stage::BOXES;
 use super::violation::Invariant;
-use crate::world::{How, NodeId, Segment};
+use crate::world::{NodeId, Segment, SegmentEvent};
 use bentpipe_core::tcp::buffer::Chunks;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, SeqNum};
@@ -86,10 +86,10 @@ impl Streams {
     pub(super) fn see(&mut self, segment: &Segment, edges: &Edges) -> Result<(), String> {
         let Segment { node, src, dst, flags, seq, ack, .. } = *segment;
         let Some(index) = BOXES.iter().position(|at| *at == node) else { return Ok(()) };
-        if segment.how == How::Sent {
+        if segment.event == SegmentEvent::Sent {
             return self.sent(segment, edges, self.limits[index]);
         }
-        if flags.contains(Flags::RST) || segment.how == How::Passed {
+        if flags.contains(Flags::RST) || segment.event == SegmentEvent::Forwarded {
             return Ok(());
         }
         if flags.contains(Flags::ACK)
@@ -110,7 +110,7 @@ impl Streams {
     pub(super) fn inherit(&mut self, segment: &Segment, edges: &Edges) {
         let Segment { node, src, dst, flags, .. } = *segment;
         if flags.contains(Flags::SYN) {
-            self.sent(&Segment { how: How::Sent, ..*segment }, edges, 0).ok();
+            self.sent(&Segment { event: SegmentEvent::Sent, ..*segment }, edges, 0).ok();
         }
         // A segment that was overtaken promises what it says all the same (fault seed 40558450).
         let edges = [edges.edge(node, src, dst).map(|(edge, _)| edge), edges.offered(segment)];
@@ -257,10 +257,10 @@ mod tests {
     fn a_fin_behind_a_full_window_takes_no_room() {
         let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
         let syn = Segment::syn(BOXES[0], [client, server]);
-        let syn = Segment { how: How::Sent, window: 60_000, ..syn };
+        let syn = Segment { event: SegmentEvent::Sent, window: 60_000, ..syn };
         let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
         let synack = Segment { src: server, dst: client, flags, seq, ack, ..syn };
-        let came = Segment { how: How::Came, ..synack };
+        let came = Segment { event: SegmentEvent::Received, ..synack };
         let acks = |ack: u32, window: u16| {
             let (flags, seq, ack) = (Flags::ACK, SeqNum(101), SeqNum(501 + ack));
             Segment { flags, seq, ack, window, ..syn }

@@ -1,6 +1,6 @@
 //! What those outside do in a world, and what it tells them.
 
-use super::{Endpoint, How, NodeId, World, node_element};
+use super::{Endpoint, NodeId, SegmentEvent, World, node_element};
 use crate::host::Application;
 use crate::node::Node;
 use crate::packet::{Content, Datagram, Echo, Packet};
@@ -28,7 +28,7 @@ impl<A: Application> World<A> {
             let now = self.now.as_secs_f64();
             listener.tell(format!("{now:.6} at {id}.{port}, forged: {packet}"));
         }
-        self.record(id, How::Forged, &packet);
+        self.record(id, SegmentEvent::Forged, &packet);
         self.arrive(id, port, Box::new(packet));
     }
 

@@ -1,6 +1,6 @@
 //! Gateways in a world: what comes to them, what they send, and what a capture hears of their legs.
 
-use super::{How, NodeId, World};
+use super::{NodeId, SegmentEvent, World};
 use crate::capture::{Capture, CapturePoint};
 use crate::host::Application;
 use crate::node::Node;
@@ -41,7 +41,7 @@ impl<A: Application> World<A> {
         };
         let verdict = gateway.handle_datagram(now, from, datagram);
         if verdict != Disposition::Consumed {
-            self.record(id, How::Passed, &packet);
+            self.record(id, SegmentEvent::Forwarded, &packet);
             return self.pass_on(id, packet);
         }
         if let Some(capture) = self.watching(id)

@@ -17,24 +17,24 @@ pub(crate) struct Touched {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// What a node had to do with a segment.
+/// The part that a node had in the passage of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
-    /// It has sent it of its own.
+pub(crate) enum SegmentEvent {
+    /// The node sent it of its own accord.
     Sent,
-    /// It has come to it.
-    Came,
-    /// An attacker has put it in front of it.
+    /// It arrived at the node.
+    Received,
+    /// An attacker forged it, and it arrived at the node.
     Forged,
-    /// It has forwarded it, as a gateway does with what it does not deal with.
-    Passed,
+    /// The node forwarded it, as a gateway does with what it does not deal with.
+    Forwarded,
 }
 
 /// A TCP segment at a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) node: NodeId,
-    pub(crate) how: How,
+    pub(crate) event: SegmentEvent,
     pub(crate) src: (IpAddr, u16),
     pub(crate) dst: (IpAddr, u16),
     pub(crate) flags: Flags,
@@ -59,7 +59,7 @@ impl Segment {
     pub(crate) fn syn(node: NodeId, [src, dst]: [(IpAddr, u16); 2]) -> Segment {
         Segment {
             node,
-            how: How::Came,
+            event: SegmentEvent::Received,
             src,
             dst,
             flags: Flags::SYN,
@@ -77,9 +77,9 @@ impl Segment {
 
 impl<A: Application> World<A> {
     /// Node `node` has to do with `packet`.
-    pub(super) fn record(&mut self, node: NodeId, how: How, packet: &Packet) {
+    pub(super) fn record(&mut self, node: NodeId, event: SegmentEvent, packet: &Packet) {
         if let Some(touched) = &mut self.touched {
-            touched.packet(node, how, packet);
+            touched.packet(node, event, packet);
         }
     }
 }
@@ -97,11 +97,11 @@ impl Touched {
         }
     }
 
-    fn packet(&mut self, node: NodeId, how: How, packet: &Packet) {
+    fn packet(&mut self, node: NodeId, event: SegmentEvent, packet: &Packet) {
         let Content::Tcp(tcp, body) = &packet.content else { return };
         self.segments.push(Segment {
             node,
-            how,
+            event,
             src: (packet.ip.src, tcp.src_port),
             dst: (packet.ip.dst, tcp.dst_port),
             flags: tcp.flags,

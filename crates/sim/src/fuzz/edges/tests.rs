@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 fn answered(edges: &mut Edges, syn: &Segment) -> Segment {
     let (flags, seq, ack) = (Flags::SYN | Flags::ACK, SeqNum(500), SeqNum(101));
     let synack = Segment { src: syn.dst, dst: syn.src, flags, seq, ack, ..*syn };
-    edges.see(&Segment { how: How::Came, ..synack }).unwrap();
+    edges.see(&Segment { event: SegmentEvent::Received, ..synack }).unwrap();
     edges.inherit(&synack);
     synack
 }
@@ -21,7 +21,7 @@ fn promised(copies: [Option<u8>; 2]) -> Result<(), String> {
         edges.see(&Segment { window_scale, ..syn })?;
     }
     let synack = Segment {
-        how: How::Sent,
+        event: SegmentEvent::Sent,
         src: server,
         dst: client,
         flags: Flags::SYN | Flags::ACK,
@@ -50,7 +50,11 @@ fn a_synack_with_a_window_scale_answers_the_copy_that_offered_one() {
 #[test]
 fn what_its_receiver_drops_does_not_count() {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-    let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
+    let syn = Segment {
+        event: SegmentEvent::Forwarded,
+        window: 1000,
+        ..Segment::syn(2, [client, server])
+    };
     let mut edges = Edges::default();
     edges.inherit(&syn);
     let synack = Segment {
@@ -61,7 +65,7 @@ fn what_its_receiver_drops_does_not_count() {
         ack: SeqNum(101),
         ..syn
     };
-    edges.see(&Segment { how: How::Came, ..synack }).unwrap();
+    edges.see(&Segment { event: SegmentEvent::Received, ..synack }).unwrap();
     edges.inherit(&synack);
     let data = |seq, len| Segment { flags: Flags::ACK, seq: SeqNum(seq), len, ..synack };
     // The SYN's window ends there.
@@ -80,9 +84,13 @@ fn what_its_receiver_drops_does_not_count() {
 #[test]
 fn a_window_that_closes_while_the_path_is_vague_drops_nothing() {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-    let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
+    let syn = Segment {
+        event: SegmentEvent::Forwarded,
+        window: 1000,
+        ..Segment::syn(2, [client, server])
+    };
     let mut edges = Edges::default();
-    edges.see(&Segment { how: How::Came, ..syn }).unwrap();
+    edges.see(&Segment { event: SegmentEvent::Received, ..syn }).unwrap();
     edges.inherit(&syn);
     let synack = answered(&mut edges, &syn);
     let says = |window| Segment { flags: Flags::ACK, seq: SeqNum(501), window, ..synack };
@@ -92,7 +100,7 @@ fn a_window_that_closes_while_the_path_is_vague_drops_nothing() {
         edges.inherit(&says(window));
     }
     assert!(edges.allow(&data));
-    edges.see(&Segment { how: How::Sent, ..says(0) }).unwrap();
+    edges.see(&Segment { event: SegmentEvent::Sent, ..says(0) }).unwrap();
     assert!(!edges.allow(&data), "the node's own word is binding");
 }
 
@@ -101,7 +109,11 @@ fn a_window_that_closes_while_the_path_is_vague_drops_nothing() {
 #[test]
 fn what_lacks_the_timestamps_of_the_others_promises_nothing() {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
-    let syn = Segment { how: How::Passed, window: 1000, ..Segment::syn(2, [client, server]) };
+    let syn = Segment {
+        event: SegmentEvent::Forwarded,
+        window: 1000,
+        ..Segment::syn(2, [client, server])
+    };
     let mut edges = Edges::default();
     edges.inherit(&syn);
     answered(&mut edges, &syn);
@@ -122,10 +134,13 @@ fn what_lacks_the_timestamps_of_the_others_promises_nothing() {
 fn what_looks_old_to_its_receiver_does_not_count() {
     let [client, server] = [1, 2].map(|host| (Ipv4Addr::new(10, 0, 0, host).into(), 80));
     let stamped = |value| Some(Timestamps { value, echo: 0 });
-    let syn =
-        Segment { how: How::Passed, timestamps: stamped(10), ..Segment::syn(2, [client, server]) };
+    let syn = Segment {
+        event: SegmentEvent::Forwarded,
+        timestamps: stamped(10),
+        ..Segment::syn(2, [client, server])
+    };
     let mut edges = Edges::default();
-    edges.see(&Segment { how: How::Came, ..syn }).unwrap();
+    edges.see(&Segment { event: SegmentEvent::Received, ..syn }).unwrap();
     edges.inherit(&syn);
     let synack = answered(&mut edges, &syn);
     let data = |seq, value| {
@@ -151,7 +166,16 @@ fn a_synack_that_comes_again_may_promise_less_as_long_as_nothing_else_was_said()
     let syn = Segment::syn(2, [client, server]);
     let says = |flags, seq, window| {
         let (seq, ack) = (SeqNum(seq), SeqNum(101));
-        Segment { how: How::Sent, src: server, dst: client, flags, seq, ack, window, ..syn }
+        Segment {
+            event: SegmentEvent::Sent,
+            src: server,
+            dst: client,
+            flags,
+            seq,
+            ack,
+            window,
+            ..syn
+        }
     };
     let synack = |window| says(Flags::SYN | Flags::ACK, 500, window);
     let after = |said: &[Segment]| {
