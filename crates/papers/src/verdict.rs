@@ -2,7 +2,7 @@
 //! tolerance, fails if one lies wholly outside; otherwise it is not decided, which counts against
 //! us.
 
-use crate::catalogue::{Accepted, Catalogue, Claim, Figure, How};
+use crate::catalogue::{Accepted, Catalogue, Claim, ClaimMethod, Figure};
 use crate::numbers;
 use crate::run::{Number, Options, Ran, RunError};
 use bentpipe_lab::Event;
@@ -124,7 +124,7 @@ pub fn live_claims(
 
 /// Whether real hosts decide a claim.
 fn is_live(catalogue: &Catalogue, claim: &Claim) -> bool {
-    catalogue.register.get(&claim.id).is_some_and(|entry| entry.how == How::Emulator)
+    catalogue.register.get(&claim.id).is_some_and(|entry| entry.how == ClaimMethod::Emulator)
 }
 
 fn claims(

@@ -2,7 +2,7 @@
 //! the tolerances are those that were frozen.
 
 use bentpipe_lab::drawing;
-use bentpipe_papers::catalogue::{Catalogue, Files, How, frozen};
+use bentpipe_papers::catalogue::{Catalogue, ClaimMethod, Files, frozen};
 use bentpipe_papers::functions;
 use bentpipe_papers::live::{LiveResults, inputs, path};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,7 +70,7 @@ fn no_claim_is_forgotten_and_none_is_in_two_places() {
     let mut missing = BTreeSet::new();
     for paper in &catalogue.papers {
         for (id, entry) in catalogue.claims(paper) {
-            let later = entry.how == How::Emulator;
+            let later = entry.how == ClaimMethod::Emulator;
             if entry.priority <= 2 && !later && !places.contains_key(id) {
                 missing.insert(id);
             }
@@ -187,8 +187,10 @@ fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
 fn real_hosts_decide_what_they_run() {
     let catalogue = catalogue();
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
-        let decided =
-            figure.claims.iter().any(|claim| catalogue.register[&claim.id].how == How::Emulator);
+        let decided = figure
+            .claims
+            .iter()
+            .any(|claim| catalogue.register[&claim.id].how == ClaimMethod::Emulator);
         // Others show what real hosts give beside what is simulated.
         assert!(!decided || figure.live().next().is_some(), "{}", figure.id);
     }

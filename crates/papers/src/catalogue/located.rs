@@ -1,6 +1,6 @@
 //! Claims by their ids, with the places where they are decided.
 
-use super::{Accepted, Catalogue, Claim, Elsewhere, Entry, Figure, How, Paper, Witness};
+use super::{Accepted, Catalogue, Claim, ClaimMethod, Elsewhere, Entry, Figure, Paper, Witness};
 
 /// A claim of the register with its paper and its place.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ impl<'a> LocatedClaim<'a> {
     /// The commands that decide it again; a page has none.
     pub fn commands(&self) -> Vec<String> {
         match self.place {
-            ClaimPlace::Figure(figure, _) if self.entry.how == How::Emulator => {
+            ClaimPlace::Figure(figure, _) if self.entry.how == ClaimMethod::Emulator => {
                 vec![format!("sudo bentpipe papers --live {}", figure.id)]
             }
             ClaimPlace::Figure(figure, _) => vec![format!("bentpipe papers {}", figure.id)],

@@ -21,7 +21,7 @@ pub use layout::Layout;
 pub use live::Live;
 pub(crate) use live::{same, text};
 pub use located::{ClaimPlace, LocatedClaim};
-pub use register::{Entry, How, Kind};
+pub use register::{ClaimKind, ClaimMethod, Entry};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

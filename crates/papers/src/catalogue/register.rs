@@ -4,10 +4,10 @@ use super::{CatalogueError, Files, parse};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What a claim is.
+/// The kind of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ClaimKind {
     /// What a system is to do.
     Requirement,
     /// An experiment that can be made.
@@ -20,10 +20,10 @@ pub enum Kind {
     FutureWork,
 }
 
-/// How it can be decided.
+/// The method that decides a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum ClaimMethod {
     /// By the simulator.
     Sim,
     /// By real hosts over the emulated link.
@@ -40,12 +40,12 @@ pub enum How {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// What it is.
-    pub kind: Kind,
+    /// Its kind.
+    pub kind: ClaimKind,
     /// 1: the papers' core; 2: what follows from it; 3: what they wished for.
     pub priority: u8,
-    /// How it can be decided.
-    pub how: How,
+    /// The method that decides it.
+    pub how: ClaimMethod,
 }
 
 /// All claims.

@@ -4,7 +4,7 @@
 use super::markdown::pictures;
 use super::text::number;
 use super::{Judgement, Report};
-use crate::catalogue::{Catalogue, Kind, Paper};
+use crate::catalogue::{Catalogue, ClaimKind, Paper};
 use crate::verdict::{Judged, Verdict};
 use std::fmt::Write;
 
@@ -16,7 +16,8 @@ pub(super) fn page(catalogue: &Catalogue, report: &Report) -> String {
         report.origin()
     );
     for paper in &catalogue.papers {
-        let wishes = catalogue.claims(paper).filter(|(_, entry)| entry.kind == Kind::FutureWork);
+        let wishes =
+            catalogue.claims(paper).filter(|(_, entry)| entry.kind == ClaimKind::FutureWork);
         let wishes = by_number(wishes.map(|(id, _)| id).collect());
         let (answered, open): (Vec<&str>, Vec<&str>) =
             wishes.into_iter().partition(|id| is_answered(paper, id));
@@ -127,7 +128,7 @@ mod tests {
         let catalogue = Catalogue::read(Files::built_in()).unwrap();
         let page = page(&catalogue, &Report::default());
         for paper in catalogue.papers.iter().filter(|paper| paper.name.starts_with("bharadwaj")) {
-            let wishes = catalogue.claims(paper).filter(|(_, e)| e.kind == Kind::FutureWork);
+            let wishes = catalogue.claims(paper).filter(|(_, e)| e.kind == ClaimKind::FutureWork);
             for (id, _) in wishes {
                 let question = paper.questions.get(id);
                 let question = question.unwrap_or_else(|| panic!("{id} has no question"));
@@ -135,7 +136,7 @@ mod tests {
                 assert!(page.contains(&heading), "{id} is not answered");
             }
             for id in paper.questions.keys() {
-                assert_eq!(catalogue.register[id].kind, Kind::FutureWork, "{id}");
+                assert_eq!(catalogue.register[id].kind, ClaimKind::FutureWork, "{id}");
             }
         }
     }

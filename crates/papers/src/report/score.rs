@@ -3,7 +3,7 @@
 //! not decided.
 
 use super::Report;
-use crate::catalogue::{Catalogue, Entry, How, Witness};
+use crate::catalogue::{Catalogue, ClaimMethod, Entry, Witness};
 use crate::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ pub(super) fn standing(catalogue: &Catalogue, report: &Report, id: &str) -> Stan
         return Standing::NotRun;
     }
     match catalogue.register.get(id) {
-        Some(entry) if entry.how == How::Emulator => Standing::Pending,
+        Some(entry) if entry.how == ClaimMethod::Emulator => Standing::Pending,
         _ => Standing::Missing,
     }
 }
