@@ -3,7 +3,7 @@
 //! over the runs.
 
 use bentpipe_core::time::Duration;
-use bentpipe_results::{Completions, ExtendedTally, FlowRow, GroupRow, LinkRow, RunRow};
+use bentpipe_results::{Completions, ExtendedCounts, FlowRow, GroupRow, LinkRow, RunRow};
 
 /// A number that a run gives of an `R`.
 pub struct Figure<R> {
@@ -45,8 +45,8 @@ fn completion(flow: &FlowRow, of: fn(&Completions) -> Duration) -> Option<f64> {
 }
 
 /// A count that is absent of other TCPs than ours.
-fn extended(flow: &FlowRow, count: fn(&ExtendedTally) -> u64) -> Option<f64> {
-    flow.tally.extended.as_ref().map(|extended| count(extended) as f64)
+fn extended(flow: &FlowRow, count: fn(&ExtendedCounts) -> u64) -> Option<f64> {
+    flow.counts.extended.as_ref().map(|extended| count(extended) as f64)
 }
 
 /// Of flows that are not background.
@@ -64,25 +64,25 @@ pub const FLOW_FIGURES: &[Figure<FlowRow>] = &[
         f.efficiency
     }),
     figure("retransmissions", "", "segments", "retransmissions of data", |f| {
-        Some(f.tally.retransmissions as f64)
+        Some(f.counts.retransmissions as f64)
     }),
     figure("needless_retransmissions", "", "segments", "segments that the receiver had", |f| {
         extended(f, |counts| counts.needless_retransmissions)
     }),
     figure("timeouts", "", "events", "retransmission timeouts with data outstanding", |f| {
-        f.tally.timeouts.map(|timeouts| timeouts as f64)
+        f.counts.timeouts.map(|timeouts| timeouts as f64)
     }),
     figure("bound_share", "", "share", "acknowledgments held to an increase of one segment", |f| {
-        f.tally.extended?.bound_share()
+        f.counts.extended?.bound_share()
     }),
     figure("window_reductions", "", "events", "reductions of the congestion window", |f| {
         extended(f, |counts| counts.reductions)
     }),
     figure("first_recovery", "_s", "s", "length of the first recovery", |f| {
-        f.tally.first_recovery.map(|(time, _)| seconds(time))
+        f.counts.first_recovery.map(|(time, _)| seconds(time))
     }),
     figure("first_recovery_reductions", "", "events", "reductions in the first recovery", |f| {
-        f.tally.first_recovery.map(|(_, reductions)| reductions as f64)
+        f.counts.first_recovery.map(|(_, reductions)| reductions as f64)
     }),
 ];
 

@@ -1,6 +1,6 @@
 //! The row of a flow.
 
-use crate::{Completions, Tally};
+use crate::{Completions, FlowCounts};
 use bentpipe_core::time::{Duration, Instant};
 
 /// A flow.
@@ -15,7 +15,7 @@ pub struct FlowRow {
     /// When nothing more was to come.
     pub finished: Option<Instant>,
     /// Its counts in the measured time.
-    pub tally: Tally,
+    pub counts: FlowCounts,
     /// The bytes delivered over the measured time, in bit/s.
     pub goodput: f64,
     /// Connections opened since the beginning.

@@ -6,28 +6,28 @@
 
 mod capture;
 mod efficiency;
-mod extended;
+mod extended_counts;
 mod flow;
+mod flow_counts;
 mod gateway;
 mod group;
 mod link;
 mod outcome;
 mod run;
 mod series;
-mod tally;
 mod transfer;
 
 pub use capture::{
     Agreed, Captured, Direction, End, EventSink, Interface, Observed, PacketSink, Passage,
 };
 pub use efficiency::most_goodputs;
-pub use extended::{ExtendedTally, LossCauses};
+pub use extended_counts::{ExtendedCounts, LossCauses};
 pub use flow::{FlowRow, goodput, life};
+pub use flow_counts::FlowCounts;
 pub use gateway::{GatewayRow, LegCounts};
 pub use group::{GroupRow, Spread};
 pub use link::LinkRow;
 pub use outcome::{Outcome, RunRow, fairness};
 pub use run::{RunError, Sinks};
 pub use series::{Sample, SeriesSink};
-pub use tally::Tally;
 pub use transfer::{Completions, FlowId, Transfer, TransferRow};

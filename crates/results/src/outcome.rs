@@ -4,7 +4,7 @@
 //! or a flow's beginning if that is later. It ends with the run, or with the flow if that is
 //! earlier.
 
-use crate::{FlowRow, GatewayRow, GroupRow, LinkRow, Sample, Tally, TransferRow, goodput};
+use crate::{FlowCounts, FlowRow, GatewayRow, GroupRow, LinkRow, Sample, TransferRow, goodput};
 use bentpipe_core::time::{Duration, Instant};
 
 /// All results of a run.
@@ -50,7 +50,7 @@ pub struct RunRow {
     /// Packets lost on links.
     pub lost: u64,
     /// The counts of its flows in the measured time.
-    pub tally: Tally,
+    pub counts: FlowCounts,
     /// Packets that have arrived at nodes since the beginning; absent on real hosts.
     ///
     /// They count at nodes on their way, too.
@@ -71,19 +71,19 @@ impl RunRow {
     ) -> RunRow {
         let foreground = || flows.iter().filter(|flow| !flow.background);
         let goodputs: Vec<f64> = foreground().map(|flow| flow.goodput).collect();
-        let tally = Tally::total(foreground().map(|flow| &flow.tally));
+        let counts = FlowCounts::total(foreground().map(|flow| &flow.counts));
         let begun = foreground().filter(|flow| flow.started.is_some());
         let lives = begun.map(|flow| flow.life(measured));
         let life = lives.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))).unwrap_or(measured);
         RunRow {
             seed,
             end: measured.1.saturating_since(Instant::ZERO),
-            goodput: goodput(tally.delivered, life),
+            goodput: goodput(counts.delivered, life),
             fairness: fairness(&goodputs),
             utilisation: links.iter().filter_map(LinkRow::utilisation).reduce(f64::max),
             dropped: links.iter().map(|link| link.counters.dropped.packets).sum(),
             lost: links.iter().map(|link| link.counters.lost.packets).sum(),
-            tally,
+            counts,
             packets: None,
             digest: None,
         }

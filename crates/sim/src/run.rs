@@ -11,8 +11,8 @@ use bentpipe_core::link::{Counters, Lengths, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{PerSide, Reason, Summary};
 use bentpipe_results::{
-    GatewayRow, GroupRow, LegCounts, LinkRow, Outcome, RunError, RunRow, Sample, SeriesSink, Sinks,
-    Tally, most_goodputs,
+    FlowCounts, GatewayRow, GroupRow, LegCounts, LinkRow, Outcome, RunError, RunRow, Sample,
+    SeriesSink, Sinks, most_goodputs,
 };
 use bentpipe_scenario::{NodeIndex, NodeKind, RunEnd, Scenario};
 use std::cell::RefCell;
@@ -103,7 +103,7 @@ pub fn run_into(
     let links = links(scenario, &layout, world, [&before, &after], measured)?;
     let gateways = gateways(&before, after);
     let max = most_goodputs(scenario);
-    let (flows, transfers) = records.rows(world, &before.tallies, measured, &max);
+    let (flows, transfers) = records.rows(world, &before.flows, measured, &max);
     let run = RunRow {
         packets: Some(world.packets()),
         digest: Some(world.trace()),
@@ -139,7 +139,7 @@ impl SeriesSink for Collected {
 /// What has been counted up to a moment.
 struct Counts {
     /// By flow.
-    tallies: Vec<Tally>,
+    flows: Vec<FlowCounts>,
     /// By direction of a link.
     lines: Vec<LineCounts>,
     /// By gateway: its name, and what it has held and counted.
@@ -155,7 +155,7 @@ struct LineCounts {
 impl Counts {
     /// Up to now.
     fn of(scenario: &Scenario, layout: &Layout, simulation: &mut Simulation) -> Counts {
-        let tallies = simulation.records().tallies(simulation.world());
+        let flows = simulation.records().counts(simulation.world());
         let world = simulation.world_mut();
         let lines = layout.lines().map(|line| {
             world.refresh(line);
@@ -175,7 +175,7 @@ impl Counts {
             (node.name.clone(), held, summary)
         });
         let gateways = gateways.collect();
-        Counts { tallies, lines, gateways }
+        Counts { flows, lines, gateways }
     }
 }
 

@@ -190,7 +190,7 @@ fn one_flow_saws_between_half_a_window_and_a_window() {
         let [flow] = &outcome.flows[..] else { panic!("one flow") };
         let measured = outcome.links[0].utilisation().unwrap();
         let expected = sawtooth(101.0, queue as f64 - 1.0);
-        assert_eq!(flow.tally.timeouts, Some(0), "queue {queue}");
+        assert_eq!(flow.counts.timeouts, Some(0), "queue {queue}");
         assert!((measured - expected).abs() < 0.01, "queue {queue}: {measured} for {expected}");
         if queue >= 101 {
             assert!(measured > 0.995, "queue {queue}: {measured}");

@@ -2,7 +2,7 @@
 
 use crate::support::{extended, link, main_flow, outcome, timeouts};
 use bentpipe_core::time::Duration;
-use bentpipe_results::{ExtendedTally, GatewayRow};
+use bentpipe_results::{ExtendedCounts, GatewayRow};
 
 /// A path without loss through two gateways: the far host's acknowledgment of the FIN takes half a
 /// second and more, while the near timer expires after 200 ms.
@@ -40,14 +40,14 @@ fn fins_and_probes_are_no_retransmissions_of_data() {
     let outcome = outcome(GATEWAYS);
     let dropped: u64 = outcome.links.iter().map(|link| link.counters.dropped.packets).sum();
     assert_eq!((dropped, outcome.run.lost), (0, 0), "nothing is lost on the way");
-    let tally = main_flow(&outcome).tally;
-    assert_eq!((tally.retransmissions, tally.timeouts), (0, Some(0)));
-    let ExtendedTally { fin_retransmissions, fin_timeouts, .. } = extended(&tally);
+    let counts = main_flow(&outcome).counts;
+    assert_eq!((counts.retransmissions, counts.timeouts), (0, Some(0)));
+    let ExtendedCounts { fin_retransmissions, fin_timeouts, .. } = extended(&counts);
     // The gateway has the FIN, and acknowledges it when the far host has: until then it is
     // retransmitted, with a timer that doubles from 0.2 s on.
     assert!((1..=6).contains(&fin_retransmissions), "{fin_retransmissions}");
     assert!((1..=4).contains(&fin_timeouts), "{fin_timeouts}");
-    assert_eq!(tally.retransmitted_bytes, 0, "a FIN is no data");
+    assert_eq!(counts.retransmitted_bytes, 0, "a FIN is no data");
 }
 
 /// A link of 1 Mbit/s and 50 ms each way, and what is added to it and to its one flow.
@@ -83,14 +83,14 @@ fn needless_retransmissions_are_those_that_the_receiver_had() {
         .replace("back = { queue = \"1000packets\" }", back)
         .replace("recovery=reno", "");
     let outcome = outcome(&text);
-    let tally = main_flow(&outcome).tally;
-    assert!(tally.retransmissions > 0 && timeouts(&tally) > 0, "{tally:?}");
+    let counts = main_flow(&outcome).counts;
+    assert!(counts.retransmissions > 0 && timeouts(&counts) > 0, "{counts:?}");
     assert_eq!(
         outcome.links[0].counters.lost.packets + outcome.links[0].counters.dropped.packets,
         0
     );
-    let needless = extended(&tally).needless_retransmissions;
-    assert_eq!(needless, tally.retransmissions, "all of them");
+    let needless = extended(&counts).needless_retransmissions;
+    assert_eq!(needless, counts.retransmissions, "all of them");
     // Where a queue of ten packets drops what is too much, SACK retransmits what was dropped.
     let text = one_flow("", "bytes = \"1MB\"\ntcp = { recovery = \"sack\" }").replacen(
         "queue = \"1000packets\"",
@@ -98,11 +98,11 @@ fn needless_retransmissions_are_those_that_the_receiver_had() {
         1,
     );
     let outcome = crate::support::outcome(&text);
-    let tally = main_flow(&outcome).tally;
+    let counts = main_flow(&outcome).counts;
     let dropped = link(&outcome, "l", "a").counters.dropped.packets;
-    assert!(dropped > 0, "{tally:?}");
-    let needless = extended(&tally).needless_retransmissions;
-    assert_eq!((tally.retransmissions, needless), (dropped, 0));
+    assert!(dropped > 0, "{counts:?}");
+    let needless = extended(&counts).needless_retransmissions;
+    assert_eq!((counts.retransmissions, needless), (dropped, 0));
 }
 
 #[test]
@@ -113,11 +113,11 @@ fn the_first_recovery_is_short_with_sack_and_takes_a_round_trip_for_each_loss_wi
         let text =
             one_flow("", &format!("bytes = \"300KB\"\ntcp = {{ recovery = \"{recovery}\" }}"))
                 .replacen("queue = \"1000packets\"", "queue = \"20packets\"", 1);
-        main_flow(&outcome(&text)).tally
+        main_flow(&outcome(&text)).counts
     };
     let (sack, newreno) = (run("sack"), run("newreno"));
-    for tally in [&sack, &newreno] {
-        assert!(tally.retransmissions > 3 && tally.timeouts == Some(0), "{tally:?}");
+    for counts in [&sack, &newreno] {
+        assert!(counts.retransmissions > 3 && counts.timeouts == Some(0), "{counts:?}");
     }
     let (took, reductions) = sack.first_recovery.expect("there was one");
     assert_eq!(reductions, 1);

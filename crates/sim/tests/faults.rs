@@ -50,7 +50,7 @@ fn a_download_survives_an_outage_of_its_link() {
         "[fault.rain]\nkind = \"link-down\"\nlink = \"sat\"\nat = \"5s\"\nlasting = \"8s\"\n";
     for middle in ["router", "gateway"] {
         let (plain, hit) = (outcome(&network(middle, "")), outcome(&network(middle, fault)));
-        assert_eq!(main_flow(&hit).tally.delivered, 5_000_000);
+        assert_eq!(main_flow(&hit).counts.delivered, 5_000_000);
         let late = hit.run.end.saturating_sub(plain.run.end);
         // The retransmission timer has backed off: at most twice the outage is lost.
         let range = Duration::from_secs(7)..Duration::from_secs(20);
@@ -64,7 +64,7 @@ fn routes_change_to_a_longer_path_and_back() {
     let fault = "[fault.turn]\nkind = \"route-change\"\nlink = \"sat\"\nat = \"4s\"\nlasting = \"5s\"\n\
                  [record]\nlink = [\"throughput\"]\ninterval = \"1s\"\n";
     let outcome = outcome(&network("router", fault));
-    assert_eq!(main_flow(&outcome).tally.delivered, 5_000_000);
+    assert_eq!(main_flow(&outcome).counts.delivered, 5_000_000);
     let rate = |element: &str, second: u64| {
         let at = Instant::from_millis(1000 * second);
         let found = outcome.series.iter().find(|s| &*s.element == element && s.at == at);
@@ -104,7 +104,7 @@ fn a_crash_breaks_split_flows_off_and_never_ends_them_cleanly_with_bytes_missing
         let held = outcome.series.iter().filter(|s| s.at <= Instant::from_millis(4000));
         assert!(held.map(|s| s.value).fold(0.0, f64::max) > 100_000.0);
         assert_eq!(flow.completed, 0, "{flow:?}");
-        assert!(flow.tally.delivered < 5_000_000);
+        assert!(flow.counts.delivered < 5_000_000);
         assert!(flow.finished.is_some(), "somebody has given up: {flow:?}");
         // What its first life counted is not forgotten, and its buffers are empty since.
         let gateway = &outcome.gateways[0];
@@ -122,7 +122,7 @@ fn a_crash_that_takes_nothing_with_it_is_survived() {
         network("gateway", fault).replace("bytes = \"5MB\"", "bytes = \"5MB\"\nstart = \"2s\"");
     let outcome = outcome(&text);
     assert_eq!(
-        (main_flow(&outcome).tally.delivered, main_flow(&outcome).completed),
+        (main_flow(&outcome).counts.delivered, main_flow(&outcome).completed),
         (5_000_000, 1)
     );
 }

@@ -39,9 +39,9 @@ fn far(outcomes: &[Outcome]) -> &FlowRow {
 fn a_fine_clock_is_for_the_increase_and_not_for_the_timer() {
     let of = |clock: &str, control: &str| {
         let found = runs(&topology_2(&format!("{clock},congestion={control}"), 200), 2);
-        let timeouts = sum(&found, |flow| timeouts(&flow.tally));
-        let within = sum(&found, |flow| extended(&flow.tally).recovery_timeouts);
-        let needless = sum(&found, |flow| extended(&flow.tally).needless_retransmissions);
+        let timeouts = sum(&found, |flow| timeouts(&flow.counts));
+        let within = sum(&found, |flow| extended(&flow.counts).recovery_timeouts);
+        let needless = sum(&found, |flow| extended(&flow.counts).needless_retransmissions);
         let fairness = found.iter().filter_map(|run| run.run.fairness).sum::<f64>() / 2.0;
         println!(
             "{control}, {clock}: {timeouts} timeouts, {within} of them in fast recovery, {needless} \
@@ -67,7 +67,7 @@ fn with_a_large_constant_the_bound_is_all_that_is_left_of_constant_rate() {
     let clock = "rto.tick=10ms,rto.granularity=10ms";
     let of = |control: &str| {
         let found = runs(&topology_2(&format!("{clock},congestion={control}"), 150), 1);
-        let share = |flow: &FlowRow| extended(&flow.tally).bound_share();
+        let share = |flow: &FlowRow| extended(&flow.counts).bound_share();
         let shares: Vec<Option<f64>> = long(&found).map(share).collect();
         let fairness = found[0].run.fairness.expect("an index");
         println!("{control}: bound {shares:.3?}, Jain's index {fairness:.3}");
@@ -104,7 +104,7 @@ fn a_threshold_chooses_who_increases_by_k() {
         let (goodput, fairness) = (far(&found).goodput / 1e3, found[0].run.fairness.unwrap_or(0.0));
         println!("600 ms: {goodput:.1} kbit/s, Jain's index {fairness:.3}");
         let others = long(&found).filter(|flow| flow.name != "f600");
-        let bold = others.filter(|flow| extended(&flow.tally).bound_share().is_some()).count();
+        let bold = others.filter(|flow| extended(&flow.counts).bound_share().is_some()).count();
         (goodput, fairness, bold)
     });
     let [none, by_hand, by_rtt, all] = found;
@@ -153,13 +153,13 @@ fn what_is_retransmitted_does_not_count_as_used() {
                 [link.l]\nbetween = [\"a\", \"b\"]\nrate = \"1.5Mbit/s\"\ndelay = \"10ms\"\nloss = 0.1\n\
                 back = { loss = 0 }\n[flow.main]\nfrom = \"a\"\nto = \"b\"\n";
     let found = &runs(text, 1)[0];
-    let tally = found.flows[0].tally;
-    assert!(10 * tally.retransmissions > tally.segments / 2, "{tally:?}");
-    let original = (tally.segments - tally.retransmissions) * 960;
+    let counts = found.flows[0].counts;
+    assert!(10 * counts.retransmissions > counts.segments / 2, "{counts:?}");
+    let original = (counts.segments - counts.retransmissions) * 960;
     // What is on its way at the end, or waits behind a hole, has not arrived.
-    assert!(tally.delivered <= original && original - tally.delivered < 100 * 960, "{tally:?}");
+    assert!(counts.delivered <= original && original - counts.delivered < 100 * 960, "{counts:?}");
     let delivered = found.flows[0].goodput * 100.0 / 8.0;
-    assert!((delivered / tally.delivered as f64 - 1.0).abs() < 0.01);
+    assert!((delivered / counts.delivered as f64 - 1.0).abs() < 0.01);
 }
 
 /// 4.1.2: Jain's index is one for equal shares, 1/n if one of n has all, and does not depend on the

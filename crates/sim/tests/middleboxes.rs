@@ -205,16 +205,16 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
     // Six doublings of half a second, and of ten milliseconds behind the handshake.
     assert!(reached(&plain) > 3.0 && reached(&spoofed) < 0.7);
     assert!(spoofed.run.end + std::time::Duration::from_secs(2) < plain.run.end);
-    assert_eq!(main_flow(&spoofed).tally.delivered, 2_000_000);
+    assert_eq!(main_flow(&spoofed).counts.delivered, 2_000_000);
     // With loss behind it, the box retransmits and the server does not know.
     let lossy = SATELLITE.replace("delay = \"250ms\"", "delay = \"250ms\"\nloss = 0.01");
     let lossy = lossy.replace("BUFFER", "160KB").replace("QUEUE", "unlimited");
     let (plain, spoofed) = (outcome(&lossy), outcome(&format!("{lossy}{spoof}")));
     let (alone, helped) = (main_flow(&plain), main_flow(&spoofed));
     // But for the FIN, which stays from end to end.
-    assert!(alone.tally.recoveries > 10 && alone.tally.retransmitted_bytes > 10_000, "{alone:?}");
-    assert!(helped.tally.recoveries == 0 && helped.tally.retransmitted_bytes < 10, "{helped:?}");
-    assert_eq!(helped.tally.delivered, 2_000_000);
+    assert!(alone.counts.recoveries > 10 && alone.counts.retransmitted_bytes > 10_000, "{alone:?}");
+    assert!(helped.counts.recoveries == 0 && helped.counts.retransmitted_bytes < 10, "{helped:?}");
+    assert_eq!(helped.counts.delivered, 2_000_000);
     assert!(spoofed.run.end < plain.run.end);
     // What is sent twice is the box's doing.
     assert!(link(&spoofed, "sat", "r").counters.offered.packets > 2000);
@@ -228,7 +228,7 @@ fn spoofing_before_a_queue_shorter_than_the_window_is_worse_than_nothing() {
     assert!(link(&spoofed, "sat", "r").counters.dropped.packets > 100, "{spoofed:?}");
     assert!(link(&plain, "sat", "r").counters.dropped.packets < 20, "{plain:?}");
     assert!(spoofed.run.end > 3 * plain.run.end);
-    assert_eq!(main_flow(&spoofed).tally.delivered, 2_000_000);
+    assert_eq!(main_flow(&spoofed).counts.delivered, 2_000_000);
 }
 
 /// A wireless last hop of 10 ms behind a wide area.
@@ -274,12 +274,12 @@ fn snoop_hides_the_losses_of_the_last_hop() {
         [hop("0.01", ""), hop("0.01", snoop), hop("0", "")].map(|text| outcome(&text));
     let new = |outcome: &Outcome| {
         let arrived = link(outcome, "air", "r").counters.delivered.bytes;
-        main_flow(outcome).tally.delivered as f64 / arrived as f64
+        main_flow(outcome).counts.delivered as f64 / arrived as f64
     };
     assert!(new(&helped) > 0.99 * new(&free), "{} of {}", new(&helped), new(&free));
     // Hardly any loss is left for the sender to reduce its window for.
     let (alone, helped) = (main_flow(&alone), main_flow(&helped));
-    let reductions = |flow: &FlowRow| flow.tally.recoveries + timeouts(&flow.tally);
+    let reductions = |flow: &FlowRow| flow.counts.recoveries + timeouts(&flow.counts);
     assert!(5 * reductions(helped) < reductions(alone), "{alone:?} {helped:?}");
 }
 

@@ -36,7 +36,7 @@ fn who_has_a_faster_way_on_gets_a_larger_share() {
              [link.far]\nbetween = [\"g2\", \"r\"]\nprofile = \"ethernet-100\"\n{boxes}{clients}"
         );
         let flows = outcome(&text).flows;
-        flows.iter().map(|flow| flow.tally.delivered as f64 * 8e-6).collect::<Vec<f64>>()
+        flows.iter().map(|flow| flow.counts.delivered as f64 * 8e-6).collect::<Vec<f64>>()
     };
     let between = |boxes: &str, from: u32, to: u32| -> Vec<f64> {
         let (before, after) = (rates(boxes, from), rates(boxes, to));
@@ -89,7 +89,7 @@ fn the_window_of_a_known_link_is_the_best_one_to_begin_with() {
 /// that the first gateway has held, in KB.
 fn shares(text: &str, seconds: u32) -> (f64, f64, u64) {
     let outcome = outcome(&format!("[run]\nduration = \"{seconds}s\"\n{text}"));
-    let rates: Vec<f64> = outcome.flows.iter().map(|flow| flow.tally.delivered as f64).collect();
+    let rates: Vec<f64> = outcome.flows.iter().map(|flow| flow.counts.delivered as f64).collect();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     let fairness = rates.iter().sum::<f64>().powi(2) / squares / rates.len() as f64;
     let sum = rates.iter().sum::<f64>() * 8e-6 / f64::from(seconds);
@@ -182,7 +182,7 @@ fn near_and_far(each: u32, leg: &str) -> ([f64; 2], u64) {
     let outcome = outcome(&text);
     let sum = |name: &str| {
         let flows = outcome.flows.iter().filter(|flow| flow.name.starts_with(name));
-        flows.map(|flow| flow.tally.delivered as f64 * 8e-6 / 60.0).sum()
+        flows.map(|flow| flow.counts.delivered as f64 * 8e-6 / 60.0).sum()
     };
     ([sum("l"), sum("h")], outcome.gateways[0].max_held.unwrap() / 1000)
 }

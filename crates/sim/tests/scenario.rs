@@ -30,7 +30,7 @@ bytes = "1MB"
 fn a_download_is_complete_and_its_figures_fit_together() {
     let outcome = outcome(GEO);
     let [flow] = &outcome.flows[..] else { panic!("{}", brief(&outcome)) };
-    assert_eq!((flow.tally.delivered, flow.completed, flow.connections), (1_000_000, 1, 1));
+    assert_eq!((flow.counts.delivered, flow.completed, flow.connections), (1_000_000, 1, 1));
     assert_eq!(outcome.transfers[0].transfer.bytes, 1_000_000);
     assert_eq!(flow.mean_completion, Some(outcome.run.end));
     let goodput = 8e6 / outcome.run.end.as_secs_f64();
@@ -38,7 +38,7 @@ fn a_download_is_complete_and_its_figures_fit_together() {
     // All that was lost was dropped by the satellite link's queue, and retransmitted.
     let sat = outcome.links.iter().find(|link| link.name == "sat" && link.from == "r").unwrap();
     assert_eq!(outcome.run.dropped, sat.counters.dropped.packets);
-    assert!(flow.tally.retransmissions >= sat.counters.dropped.packets);
+    assert!(flow.counts.retransmissions >= sat.counters.dropped.packets);
     assert_eq!(outcome.run.fairness, Some(1.0));
     let utilisation = sat.utilisation().unwrap();
     assert!(utilisation > 0.3 && utilisation <= 1.0, "{utilisation}");
@@ -84,7 +84,7 @@ fn one_packet(link: &str) -> f64 {
     let text =
         GEO.replace("\"1MB\"", "\"1000B\"").replace("queue = ", &format!("{link}\nqueue = "));
     let outcome = outcome(&text);
-    assert_eq!((outcome.flows[0].tally.delivered, outcome.flows[0].completed), (1000, 1));
+    assert_eq!((outcome.flows[0].counts.delivered, outcome.flows[0].completed), (1000, 1));
     outcome.run.end.as_secs_f64()
 }
 
@@ -104,7 +104,7 @@ fn gateways_of_a_scenario_are_the_deployed_ones() {
         .replace("bytes = \"1MB\"", "bytes = \"10MB\"");
     let text = text.split("[sweep]").next().unwrap();
     let split = outcome(text);
-    assert_eq!(split.flows[0].tally.delivered, 10_000_000);
+    assert_eq!(split.flows[0].counts.delivered, 10_000_000);
     // 10 MB in 1500-byte packets at 8 Mbit/s, and two round trips for the SYN and the request.
     let limit = 10e6 * 1500.0 / 1448.0 * 8.0 / 8e6 + 0.75;
     let took = split.run.end.as_secs_f64();
@@ -123,7 +123,7 @@ fn a_linux_receiver_does_not_hold_back_a_sender_in_slow_start() {
              [flow.main]\nfrom = \"a\"\nto = \"b\"\nbytes = \"10MB\"\n"
         ));
         let flow = &outcome.flows[0];
-        (flow.mean_completion.unwrap().as_secs_f64(), flow.tally.retransmissions)
+        (flow.mean_completion.unwrap().as_secs_f64(), flow.counts.retransmissions)
     };
     let (tuned, large) = (transfer(""), transfer(",receive-buffer=16MiB"));
     assert!((tuned.0 / large.0 - 1.0).abs() < 0.01 && tuned.1 == large.1, "{tuned:?}, {large:?}");

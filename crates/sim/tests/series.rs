@@ -104,16 +104,16 @@ fn every_segment_and_acknowledgment_is_there() {
     let (begin, end) = (of(&outcome, "main", "segment"), of(&outcome, "main", "segment-end"));
     // The sender counts its SYN and its FINs, too.
     assert!(
-        main.tally.segments - begin.len() as u64 <= 8,
+        main.counts.segments - begin.len() as u64 <= 8,
         "{} of {}",
         begin.len(),
-        main.tally.segments
+        main.counts.segments
     );
     assert_eq!(begin[0].value, 1.0);
     assert_eq!(end.iter().map(|sample| sample.value).fold(0.0, f64::max), 1_000_001.0);
     let sent: f64 = end.iter().zip(&begin).map(|(end, begin)| end.value - begin.value).sum();
     // A FIN that is retransmitted counts as a byte there.
-    let all = 1_000_000 + main.tally.retransmitted_bytes;
+    let all = 1_000_000 + main.counts.retransmitted_bytes;
     assert!((all - 8..=all).contains(&(sent as u64)), "{sent} of {all}");
     let acks = of(&outcome, "main", "ack");
     assert!(acks.windows(2).all(|pair| pair[0].value <= pair[1].value));
@@ -131,10 +131,10 @@ fn prearranged_connections_are_there_as_well() {
     let main = &outcome.flows[0];
     let (begin, acks) = (of(&outcome, "main", "segment"), of(&outcome, "main", "ack"));
     assert!(
-        main.tally.segments - begin.len() as u64 <= 8,
+        main.counts.segments - begin.len() as u64 <= 8,
         "{} of {}",
         begin.len(),
-        main.tally.segments
+        main.counts.segments
     );
     assert_eq!((begin[0].value, acks[0].value), (1.0, 1001.0));
 }
@@ -170,7 +170,7 @@ fn a_gateway_counts_what_its_buffers_hold_and_what_passes() {
     assert_eq!((gateway.name.as_str(), gateway.split), ("g", Some(2)));
     let sides = [Side::Lan, Side::Satellite].map(|side| gateway.legs[side]);
     // The source's side and back, each byte once; the other flow may go on behind the end.
-    let other = outcome.flows[1].tally.delivered;
+    let other = outcome.flows[1].counts.delivered;
     let all = Some(1_000_000);
     assert_eq!((sides[0].received_bytes, sides[1].delivered_bytes), (all, all));
     assert!(sides[1].received_bytes >= Some(other) && sides[0].delivered_bytes >= Some(other));

@@ -49,7 +49,7 @@ fn found(share: &str, tcp: &str) -> ([u64; 2], [f64; 2]) {
     let of =
         |name: &'static str| outcome.flows.iter().filter(move |flow| flow.name.starts_with(name));
     let waves = ["first", "second"];
-    let again = waves.map(|name| of(name).map(|flow| flow.tally.retransmissions).sum());
+    let again = waves.map(|name| of(name).map(|flow| flow.counts.retransmissions).sum());
     let last = waves.map(|name| {
         let times = of(name).map(|flow| flow.mean_completion.expect("complete").as_secs_f64());
         times.fold(0.0, f64::max)

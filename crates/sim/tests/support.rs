@@ -1,6 +1,6 @@
 //! What the tests of scenarios have in common: from text to an outcome, and what to look at there.
 
-use bentpipe_results::{ExtendedTally, FlowRow, LinkRow, Outcome, Tally};
+use bentpipe_results::{ExtendedCounts, FlowCounts, FlowRow, LinkRow, Outcome};
 use bentpipe_scenario::Scenario;
 use bentpipe_sim::run;
 use std::fmt::Write;
@@ -26,13 +26,13 @@ pub(crate) fn main_flow(outcome: &Outcome) -> &FlowRow {
 }
 
 /// What the simulator's own TCPs have counted.
-pub(crate) fn extended(tally: &Tally) -> ExtendedTally {
-    tally.extended.expect("every simulated TCP is one of ours")
+pub(crate) fn extended(counts: &FlowCounts) -> ExtendedCounts {
+    counts.extended.expect("every simulated TCP is one of ours")
 }
 
 /// The timeouts of a simulated flow.
-pub(crate) fn timeouts(tally: &Tally) -> u64 {
-    tally.timeouts.expect("every simulated TCP is one of ours")
+pub(crate) fn timeouts(counts: &FlowCounts) -> u64 {
+    counts.timeouts.expect("every simulated TCP is one of ours")
 }
 
 /// The direction of link `name` that begins at the node `from`.
@@ -49,16 +49,16 @@ pub(crate) fn brief(outcome: &Outcome) -> String {
         "ended at {:?}, {} dropped, {} lost, utilisation {:?}\n",
         run.end, run.dropped, run.lost, run.utilisation
     );
-    for FlowRow { name, begun, completed, goodput, tally, .. } in flows {
+    for FlowRow { name, begun, completed, goodput, counts, .. } in flows {
         let _ = writeln!(
             text,
             "flow {name}: {completed} of {begun} complete, {goodput:.0} bit/s, {} bytes delivered, {} \
              datagrams, {} arrived, {} retransmissions, {} timeouts",
-            tally.delivered,
-            tally.datagrams,
-            tally.arrived,
-            tally.retransmissions,
-            timeouts(tally)
+            counts.delivered,
+            counts.datagrams,
+            counts.arrived,
+            counts.retransmissions,
+            timeouts(counts)
         );
     }
     for LinkRow { name, from, counters, mean_queue, .. } in links {

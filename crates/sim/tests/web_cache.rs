@@ -122,7 +122,7 @@ fn hits_take_round_trips_of_the_lan_and_misses_of_the_satellite_too() {
             let took = seconds(&outcome);
             assert_eq!(took, expected.as_secs_f64(), "{hits}, HTTP/{version}: {missed:?}");
             // Every object has come whole, and only those that were missed have crossed.
-            assert_eq!(main_flow(&outcome).tally.delivered, OBJECTS as u64 * 500);
+            assert_eq!(main_flow(&outcome).counts.delivered, OBJECTS as u64 * 500);
             let satellite = link(&outcome, "sat", "server").counters.delivered;
             let payload = satellite.bytes - satellite.packets * 52;
             assert!(
@@ -174,9 +174,9 @@ fn pages_come_as_from_the_lan_as_over_a_split_connection_or_in_between() {
             // A gateway's streams begin small: it is some percent slower than the cache's buffers.
             assert!((zero / split - 1.0).abs() < 0.15, "{name}: {zero} and {split}");
             assert!(hundred <= fifty && fifty <= zero, "{name}: {hundred}, {fifty}, {zero}");
-            let bytes = main_flow(&none).tally.delivered;
-            assert!(bytes > 0 && main_flow(&half).tally.delivered == bytes, "{name}");
-            assert_eq!(main_flow(&all).tally.delivered, bytes, "{name}");
+            let bytes = main_flow(&none).counts.delivered;
+            assert!(bytes > 0 && main_flow(&half).counts.delivered == bytes, "{name}");
+            assert_eq!(main_flow(&all).counts.delivered, bytes, "{name}");
             let crossed = |outcome| link(outcome, "sat", "server").counters.delivered.bytes;
             assert!(crossed(&none) > bytes && crossed(&all) == 0, "{name}");
         }
@@ -197,7 +197,7 @@ fn every_object_arrives_whole_through_losses_on_both_sides() {
             let outcome = lossy.outcome();
             let flow = main_flow(&outcome);
             assert_eq!(
-                (flow.completed, flow.tally.delivered),
+                (flow.completed, flow.counts.delivered),
                 (5, 5 * 670_700),
                 "{version} {hits}"
             );
@@ -218,7 +218,7 @@ fn what_is_not_the_webs_passes_and_so_does_what_has_no_handshake() {
     ] {
         let path = |more: &str| Path { rest: format!("{keys}\n{more}"), ..Path::default() };
         let [with, without] = [&cache(1.0), ""].map(|more| path(more).outcome());
-        assert!(main_flow(&without).tally.delivered > 0, "{keys}");
+        assert!(main_flow(&without).counts.delivered > 0, "{keys}");
         assert_eq!(with.flows, without.flows, "{keys}");
         assert_eq!(with.transfers, without.transfers, "{keys}");
         assert_eq!(with.links, without.links, "{keys}");
@@ -234,7 +234,7 @@ fn a_background_of_pages_crosses_the_satellite_as_far_as_it_is_missed() {
         let flow = main_flow(&outcome);
         assert!(flow.completed > 1000 && flow.begun - flow.completed < 100, "{flow:?}");
         (
-            flow.tally.delivered as f64,
+            flow.counts.delivered as f64,
             link(&outcome, "sat", "server").counters.delivered.bytes as f64,
         )
     };
@@ -285,7 +285,7 @@ fn what_one_cache_does_not_hold_the_next_one_may() {
         let path = Path { near: "[router.near]\n[router.far]", rest, ..Path::default() };
         let text = path.text().replace("[\"server\", \"near\"]", "[\"far\", \"near\"]");
         let outcome = run(&parsed(&text), 0, |_| true).unwrap();
-        assert_eq!(main_flow(&outcome).tally.delivered, OBJECTS as u64 * 500);
+        assert_eq!(main_flow(&outcome).counts.delivered, OBJECTS as u64 * 500);
         let crossed = |from, name| link(&outcome, name, from).counters.delivered.packets;
         (seconds(&outcome), crossed("far", "sat"), crossed("server", "wan"))
     };
@@ -314,7 +314,10 @@ fn a_route_that_leaves_the_cache_breaks_its_connections_and_goes_on_without_it()
         let flow = main_flow(&outcome);
         // The page is whole, though some of it has been loaded twice.
         assert_eq!((flow.completed, outcome.transfers[0].transfer.bytes), (1, 670_700));
-        assert!(flow.tally.delivered >= 670_700 && seconds(&outcome) < 20.0, "{version}: {flow:?}");
+        assert!(
+            flow.counts.delivered >= 670_700 && seconds(&outcome) < 20.0,
+            "{version}: {flow:?}"
+        );
         assert!(link(&outcome, "bypass", "near").counters.delivered.packets > 20, "{version}");
     }
 }

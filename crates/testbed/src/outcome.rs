@@ -5,8 +5,8 @@ use crate::network::LinkReport;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::{PerSide, Reason, Release};
 use bentpipe_results::{
-    Completions, FlowId, FlowRow, GatewayRow, GroupRow, LegCounts, LinkRow, Outcome, RunRow, Tally,
-    Transfer, TransferRow, goodput, life, most_goodputs,
+    Completions, FlowCounts, FlowId, FlowRow, GatewayRow, GroupRow, LegCounts, LinkRow, Outcome,
+    RunRow, Transfer, TransferRow, goodput, life, most_goodputs,
 };
 use bentpipe_scenario::{NodeIndex, Scenario};
 use serde_json::{Map, Value, json};
@@ -64,11 +64,11 @@ fn transfer_rows(played: &[(FlowResult, Counts)]) -> Vec<TransferRow> {
 }
 
 /// What the kernel and the applications have counted.
-fn tally(counts: &Counts) -> Tally {
+fn flow_counts(counts: &Counts) -> FlowCounts {
     // A flow that has sent no segment has no timer that could expire, whether the kernel counts
     // that or not.
     let silent = (counts.segments == 0).then_some(0);
-    Tally {
+    FlowCounts {
         delivered: counts.delivered,
         datagrams: counts.datagrams,
         arrived: counts.arrived,
@@ -101,7 +101,7 @@ fn flow_row(
         background: flow.background,
         started: flow.started,
         finished: flow.finished,
-        tally: tally(counts),
+        counts: flow_counts(counts),
         goodput,
         connections: flow.connections,
         begun: flow.begun,
@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn timeouts_are_absent_only_of_flows_that_could_have_had_some() {
-        let of = |segments, timeouts| tally(&Counts { segments, timeouts, ..Counts::default() });
+        let of =
+            |segments, timeouts| flow_counts(&Counts { segments, timeouts, ..Counts::default() });
         assert_eq!(of(9, Some(1)).timeouts, Some(1));
         assert_eq!(of(9, None).timeouts, None, "this kernel does not count them");
         assert_eq!(of(0, None).timeouts, Some(0), "a ping has no timer");

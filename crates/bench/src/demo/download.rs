@@ -38,7 +38,7 @@ pub(super) fn download(
             Ok(Download {
                 seconds: took.map(|took| took.as_secs_f64()),
                 patience_s,
-                received: outcome.flows.iter().map(|flow| flow.tally.delivered).sum(),
+                received: outcome.flows.iter().map(|flow| flow.counts.delivered).sum(),
             })
         }
         Err(RunError::Cancelled) => Err(BenchError::Stopped),

@@ -48,7 +48,7 @@ pub(super) fn measure(scenario: &Scenario, played: &Played) -> Measured {
     let begin = begin.filter(|_| scenario.run.end == RunEnd::FlowsDone);
     let begin = begin.map_or(Duration::ZERO, |at| at.saturating_since(Instant::ZERO));
     let seconds = end.saturating_sub(begin).as_secs_f64();
-    let delivered: u64 = foreground(outcome).map(|flow| flow.tally.delivered).sum();
+    let delivered: u64 = foreground(outcome).map(|flow| flow.counts.delivered).sum();
     let link =
         |from: &str| outcome.links.iter().find(move |link| link.name == LINK && link.from == from);
     let ends = scenario.links.iter().find(|link| link.name == LINK).map(|link| link.between);

@@ -3,72 +3,72 @@
 use super::column;
 use crate::cell::Kind::Count;
 use crate::cell::{Cell, Column};
-use bentpipe_results::{ExtendedTally, FlowRow, RunRow, Tally};
+use bentpipe_results::{ExtendedCounts, FlowCounts, FlowRow, RunRow};
 
 /// A row that has such counts.
 pub(super) trait Counted {
-    fn tally(&self) -> &Tally;
+    fn counts(&self) -> &FlowCounts;
 }
 
 impl Counted for FlowRow {
-    fn tally(&self) -> &Tally {
-        &self.tally
+    fn counts(&self) -> &FlowCounts {
+        &self.counts
     }
 }
 
 impl Counted for RunRow {
-    fn tally(&self) -> &Tally {
-        &self.tally
+    fn counts(&self) -> &FlowCounts {
+        &self.counts
     }
 }
 
 /// A count that is absent of other TCPs than ours.
-fn extended<R: Counted>(row: &R, count: fn(&ExtendedTally) -> u64) -> Cell {
-    row.tally().extended.as_ref().map(count).into()
+fn extended<R: Counted>(row: &R, count: fn(&ExtendedCounts) -> u64) -> Cell {
+    row.counts().extended.as_ref().map(count).into()
 }
 
 pub(super) const fn delivered<R: Counted>() -> Column<R> {
     let about = "read by the receiving application after the warm-up";
-    column("delivered_bytes", Count, "bytes", about, |row: &R| row.tally().delivered.into())
+    column("delivered_bytes", Count, "bytes", about, |row: &R| row.counts().delivered.into())
 }
 
 pub(super) const fn datagrams<R: Counted>() -> Column<R> {
     let about = "datagrams or pings sent after the warm-up";
-    column("datagrams", Count, "packets", about, |row: &R| row.tally().datagrams.into())
+    column("datagrams", Count, "packets", about, |row: &R| row.counts().datagrams.into())
 }
 
 pub(super) const fn arrived<R: Counted>() -> Column<R> {
     let about = "datagrams that arrived, or pings that were answered, after the warm-up";
-    column("arrived_datagrams", Count, "packets", about, |row: &R| row.tally().arrived.into())
+    column("arrived_datagrams", Count, "packets", about, |row: &R| row.counts().arrived.into())
 }
 
 pub(super) const fn segments<R: Counted>() -> Column<R> {
     let about = "sent by the source after the warm-up, repeats included";
-    column("segments", Count, "segments", about, |row: &R| row.tally().segments.into())
+    column("segments", Count, "segments", about, |row: &R| row.counts().segments.into())
 }
 
 pub(super) const fn retransmissions<R: Counted>() -> Column<R> {
     let about = "segments of data retransmitted after the warm-up, probes apart";
     column("retransmissions", Count, "segments", about, |row: &R| {
-        row.tally().retransmissions.into()
+        row.counts().retransmissions.into()
     })
 }
 
 pub(super) const fn retransmitted<R: Counted>() -> Column<R> {
     let about = "data retransmitted after the warm-up, by probes, too";
     column("retransmitted_bytes", Count, "bytes", about, |row: &R| {
-        row.tally().retransmitted_bytes.into()
+        row.counts().retransmitted_bytes.into()
     })
 }
 
 pub(super) const fn timeouts<R: Counted>() -> Column<R> {
     let about = "expiries of the retransmission timer with data outstanding, after the warm-up";
-    column("timeouts", Count, "events", about, |row: &R| row.tally().timeouts.into())
+    column("timeouts", Count, "events", about, |row: &R| row.counts().timeouts.into())
 }
 
 pub(super) const fn recoveries<R: Counted>() -> Column<R> {
     let about = "episodes of fast recovery after the warm-up";
-    column("recoveries", Count, "events", about, |row: &R| row.tally().recoveries.into())
+    column("recoveries", Count, "events", about, |row: &R| row.counts().recoveries.into())
 }
 
 pub(super) const fn probes<R: Counted>() -> Column<R> {

@@ -75,7 +75,7 @@ pub const FLOWS: &[Column<FlowRow>] = &[
         Number,
         "share",
         "acknowledgments in congestion avoidance for which Constant-Rate or Increase-by-K is held to one segment",
-        |f| f.tally.extended.and_then(|counts| counts.bound_share()).into(),
+        |f| f.counts.extended.and_then(|counts| counts.bound_share()).into(),
     ),
     counts::recoveries(),
     counts::reductions(),
@@ -88,27 +88,27 @@ pub const FLOWS: &[Column<FlowRow>] = &[
         Number,
         "s",
         "from the first fast retransmission or timeout until all is acknowledged that was outstanding then",
-        |f| f.tally.first_recovery.map(|(time, _)| time).into(),
+        |f| f.counts.first_recovery.map(|(time, _)| time).into(),
     ),
     column(
         "first_recovery_reductions",
         Count,
         "events",
         "reductions of the congestion window in that time",
-        |f| f.tally.first_recovery.map(|(_, reductions)| reductions).into(),
+        |f| f.counts.first_recovery.map(|(_, reductions)| reductions).into(),
     ),
     column("min_rtt_s", Number, "s", "minimum round-trip time that the source measured", |f| {
-        f.tally.min_rtt.into()
+        f.counts.min_rtt.into()
     }),
     column("srtt_s", Number, "s", "the source's smoothed round-trip time at the end", |f| {
-        f.tally.srtt.into()
+        f.counts.srtt.into()
     }),
     column(
         "ssthresh_estimate_bytes",
         Count,
         "bytes",
         "the first slow start threshold, where the source estimates one (`ssthresh-estimate`)",
-        |f| f.tally.ssthresh_estimate.into(),
+        |f| f.counts.ssthresh_estimate.into(),
     ),
     column(
         "ssthresh_estimate_error",

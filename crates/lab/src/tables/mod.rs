@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use bentpipe_core::time::{Duration, Instant};
     use bentpipe_gateway::{PerSide, Reason};
-    use bentpipe_results::{Completions, FlowRow, GatewayRow, LegCounts, RunRow, Tally};
+    use bentpipe_results::{Completions, FlowCounts, FlowRow, GatewayRow, LegCounts, RunRow};
 
     /// The columns that `columns` leave empty of `row`.
     fn empty<R>(columns: &[Column<R>], row: &R) -> Vec<&'static str> {
@@ -138,13 +138,13 @@ mod tests {
         cells.map(|column| column.name).collect()
     }
 
-    fn flow(tally: Tally) -> FlowRow {
+    fn flow(counts: FlowCounts) -> FlowRow {
         FlowRow {
             name: "main".to_owned(),
             background: false,
             started: Some(Instant::ZERO),
             finished: Some(Instant::from_millis(500)),
-            tally,
+            counts,
             goodput: 0.0,
             connections: 1,
             begun: 1,
@@ -163,9 +163,9 @@ mod tests {
     }
 
     /// What a kernel's sockets count at most.
-    fn live() -> Tally {
+    fn live() -> FlowCounts {
         let min_rtt = Some(Duration::from_millis(1));
-        Tally { timeouts: None, extended: None, min_rtt, srtt: min_rtt, ..Tally::ZERO }
+        FlowCounts { timeouts: None, extended: None, min_rtt, srtt: min_rtt, ..FlowCounts::ZERO }
     }
 
     #[test]
@@ -200,10 +200,10 @@ mod tests {
 
     #[test]
     fn what_a_simulated_flow_has_not_done_is_zero_and_not_empty() {
-        let counts = empty(FLOWS, &flow(Tally::ZERO));
+        let counts = empty(FLOWS, &flow(FlowCounts::ZERO));
         let none = ["bound_share", "first_recovery_s", "first_recovery_reductions"];
         assert_eq!(counts[..3], none);
-        assert!(!empty(RUNS, &run(&flow(Tally::ZERO))).contains(&"timeouts"));
+        assert!(!empty(RUNS, &run(&flow(FlowCounts::ZERO))).contains(&"timeouts"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
-use bentpipe_results::{Completions, ExtendedTally, FlowId, FlowRow, Tally, goodput, life};
+use bentpipe_results::{Completions, ExtendedCounts, FlowCounts, FlowId, FlowRow, goodput, life};
 
 /// Which of a run's transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub struct FlowRecord {
     /// Connections opened.
     pub connections: u64,
     /// Of connections that are gone.
-    pub(super) past: Tally,
+    pub(super) past: FlowCounts,
 }
 
 impl FlowRecord {
@@ -54,7 +54,7 @@ impl FlowRecord {
             completed: 0,
             took: Duration::ZERO,
             connections: 0,
-            past: Tally::ZERO,
+            past: FlowCounts::ZERO,
         }
     }
 }
@@ -67,25 +67,25 @@ impl FlowRecord {
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// Its row over the measured time, in which it has counted `tally`. `times` are those of its
+    /// Its row over the measured time, in which it has counted `counts`. `times` are those of its
     /// completed transfers; `max` is what its path could carry, in bit/s.
     pub(super) fn row(
         &self,
-        tally: &Tally,
+        counts: &FlowCounts,
         measured: (Instant, Instant),
         times: Vec<Duration>,
         max: Option<f64>,
     ) -> FlowRow {
-        let goodput = goodput(tally.delivered, life(self.started, self.finished, measured));
-        let min_rtt = tally.min_rtt.map(|rtt| rtt.as_secs_f64());
+        let goodput = goodput(counts.delivered, life(self.started, self.finished, measured));
+        let min_rtt = counts.min_rtt.map(|rtt| rtt.as_secs_f64());
         let holds = max.zip(min_rtt).map(|(max, rtt)| max / 8.0 * rtt).filter(|holds| *holds > 0.0);
-        let estimate = tally.ssthresh_estimate.map(|bytes| bytes as f64);
+        let estimate = counts.ssthresh_estimate.map(|bytes| bytes as f64);
         FlowRow {
             name: self.name.clone(),
             background: self.background,
             started: self.started,
             finished: self.finished,
-            tally: *tally,
+            counts: *counts,
             goodput,
             connections: self.connections,
             begun: self.begun,
@@ -100,33 +100,33 @@ impl FlowRecord {
 
 /// Adds the counts of a connection's end.
 pub(super) fn count(
-    tally: &mut Tally,
+    counts: &mut FlowCounts,
     role: Role,
     stream: &Stream,
     connection: &Connection<Pattern>,
 ) {
-    let extended = tally.extended.get_or_insert(ExtendedTally::ZERO);
+    let extended = counts.extended.get_or_insert(ExtendedCounts::ZERO);
     if role == Role::Sink {
-        tally.delivered += stream.read();
+        counts.delivered += stream.read();
         let tcb = connection.last_tcb();
         extended.needless_retransmissions += tcb.map_or(0, |tcb| tcb.receiver.needless_segments());
         return;
     }
     let Some(tcb) = connection.last_tcb() else { return };
     let stats = tcb.sender.stats();
-    tally.segments += stats.segments;
+    counts.segments += stats.segments;
     let apart = stats.probes + stats.fin_retransmissions;
-    tally.retransmissions += stats.retransmissions - apart;
-    tally.retransmitted_bytes += stats.retransmitted_bytes.count();
-    *tally.timeouts.get_or_insert(0) += stats.timeouts - stats.fin_timeouts;
-    tally.recoveries += stats.recoveries;
+    counts.retransmissions += stats.retransmissions - apart;
+    counts.retransmitted_bytes += stats.retransmitted_bytes.count();
+    *counts.timeouts.get_or_insert(0) += stats.timeouts - stats.fin_timeouts;
+    counts.recoveries += stats.recoveries;
     let min = tcb.sender.rtt().min_rtt();
-    tally.min_rtt = [tally.min_rtt, min].into_iter().flatten().min();
-    tally.srtt = tcb.sender.rtt().srtt().or(tally.srtt);
+    counts.min_rtt = [counts.min_rtt, min].into_iter().flatten().min();
+    counts.srtt = tcb.sender.rtt().srtt().or(counts.srtt);
     let first = stats.first_recovery.map(|time| (time, stats.first_reductions));
-    tally.first_recovery = tally.first_recovery.or(first);
+    counts.first_recovery = counts.first_recovery.or(first);
     let estimate = tcb.sender.ssthresh_estimate().map(Bytes::count);
-    tally.ssthresh_estimate = tally.ssthresh_estimate.or(estimate);
+    counts.ssthresh_estimate = counts.ssthresh_estimate.or(estimate);
     extended.probes += stats.probes;
     extended.fin_retransmissions += stats.fin_retransmissions;
     extended.fin_timeouts += stats.fin_timeouts;

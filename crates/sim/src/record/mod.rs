@@ -19,7 +19,7 @@ use crate::world::{Endpoint, World};
 use bentpipe_core::tcp::buffer::Pattern;
 use bentpipe_core::tcp::connection::Connection;
 use bentpipe_core::time::Instant;
-use bentpipe_results::{FlowId, FlowRow, Tally, Transfer, TransferRow};
+use bentpipe_results::{FlowCounts, FlowId, FlowRow, Transfer, TransferRow};
 use slab::Slab;
 use std::collections::BTreeMap;
 
@@ -158,14 +158,14 @@ impl Records {
     }
 
     /// The counts of every flow at this moment.
-    pub(crate) fn tallies(&self, world: &World<Stream>) -> Vec<Tally> {
-        let mut tallies: Vec<_> = self.flows.iter().map(|flow| flow.past).collect();
+    pub(crate) fn counts(&self, world: &World<Stream>) -> Vec<FlowCounts> {
+        let mut counts: Vec<_> = self.flows.iter().map(|flow| flow.past).collect();
         for (&end, &(flow, role)) in &self.ends {
             if let Some((connection, stream)) = world.session(end) {
-                flow::count(&mut tallies[flow.0], role, stream, connection);
+                flow::count(&mut counts[flow.0], role, stream, connection);
             }
         }
-        tallies
+        counts
     }
 
     /// The live ends that send for `flow`.
@@ -183,11 +183,11 @@ impl Records {
     pub(crate) fn rows(
         &self,
         world: &World<Stream>,
-        before: &[Tally],
+        before: &[FlowCounts],
         measured: (Instant, Instant),
         max: &[Option<f64>],
     ) -> (Vec<FlowRow>, Vec<TransferRow>) {
-        let tallies = self.tallies(world);
+        let counts = self.counts(world);
         let mut times = vec![Vec::new(); self.flows.len()];
         for transfer in &self.transfers {
             if let Some(end) = transfer.completed {
@@ -195,9 +195,9 @@ impl Records {
             }
         }
         let flows = self.flows.iter().zip(times).enumerate().map(|(index, (record, times))| {
-            let tally = before.get(index).map_or(tallies[index], |b| tallies[index].since(b));
+            let counts = before.get(index).map_or(counts[index], |b| counts[index].since(b));
             let max = max.get(index).copied().flatten();
-            record.row(&tally, measured, times, max)
+            record.row(&counts, measured, times, max)
         });
         let transfers = self.transfers.iter().map(|&transfer| TransferRow {
             flow: self.flows[transfer.flow.0].name.clone(),

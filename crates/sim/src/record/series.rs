@@ -13,7 +13,7 @@ use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_results::{Sample, SeriesSink, Tally};
+use bentpipe_results::{FlowCounts, Sample, SeriesSink};
 use bentpipe_scenario::{
     FlowSeries, GatewaySeries, LinkSeries, NodeKind, Scenario, SeriesRecording,
 };
@@ -185,8 +185,8 @@ impl<'a> Sampler<'a> {
                 }
             }
         }
-        let tallies: Vec<Tally> = match self.record.flow.contains(&FlowSeries::Throughput) {
-            true => records.tallies(world),
+        let counts: Vec<FlowCounts> = match self.record.flow.contains(&FlowSeries::Throughput) {
+            true => records.counts(world),
             false => Vec::new(),
         };
         for (index, name) in self.flows.iter().enumerate() {
@@ -199,9 +199,9 @@ impl<'a> Sampler<'a> {
                     FlowSeries::Flight => at.any.then_some(at.flight as f64),
                     FlowSeries::Srtt => time(at.srtt),
                     FlowSeries::Rto => time(at.rto),
-                    FlowSeries::Throughput => tallies.get(index).map(|tally| {
-                        let bytes = tally.delivered - self.delivered[index];
-                        self.delivered[index] = tally.delivered;
+                    FlowSeries::Throughput => counts.get(index).map(|counts| {
+                        let bytes = counts.delivered - self.delivered[index];
+                        self.delivered[index] = counts.delivered;
                         bytes as f64 * 8.0 / seconds
                     }),
                     FlowSeries::Sequence => None,

@@ -221,7 +221,7 @@ fn many_flows_share_a_memory_that_is_small_beside_what_each_may_hold() {
             assert!(held <= MEMORY as u64, "{held} of {MEMORY}");
         }
         let mut read: Vec<f64> =
-            outcome.flows.iter().map(|flow| flow.tally.delivered as f64).collect();
+            outcome.flows.iter().map(|flow| flow.counts.delivered as f64).collect();
         read.sort_by(f64::total_cmp);
         let (sum, squares) = (read.iter().sum::<f64>(), read.iter().map(|x| x * x).sum::<f64>());
         let (fairness, used) = (sum * sum / squares / 200.0, sum * 8.0 / 25.0 / 25e6);

@@ -24,11 +24,11 @@ fn damaged_packets_are_lost_and_counted() {
     let outcome = datagrams("corrupt = \"2%\"");
     let sat = link(&outcome, "sat", "server").counters;
     about(sat.lost.packets, 0.02);
-    assert_eq!(main_flow(&outcome).tally.arrived, sat.delivered.packets);
+    assert_eq!(main_flow(&outcome).counts.arrived, sat.delivered.packets);
     // A TCP packet of which a bit is wrong is found out by its checksum: the transfer is whole.
     let keys = "rate = \"8Mbit/s\"\ndelay = \"10ms\"\ncorrupt = \"1%\"";
     let outcome = played(&scenario(DONE, keys, TRANSFER));
-    assert_eq!(main_flow(&outcome).tally.delivered, 1_000_000);
+    assert_eq!(main_flow(&outcome).counts.delivered, 1_000_000);
     assert!(link(&outcome, "sat", "server").counters.lost.packets > 0);
 }
 
@@ -37,7 +37,7 @@ fn held_up_packets_are_overtaken_and_others_keep_their_order() {
     let run = |keys: &str| {
         let keys = format!("rate = \"8Mbit/s\"\ndelay = \"50ms\"\nqueue = \"200packets\"\n{keys}");
         let outcome = played(&scenario(DONE, &keys, TRANSFER));
-        (main_flow(&outcome).tally.retransmissions, outcome)
+        (main_flow(&outcome).counts.retransmissions, outcome)
     };
     // Jitter that keeps the order makes nothing to be retransmitted; one that does not, or packets
     // that are held up, do so unless the sender waits.
@@ -46,7 +46,7 @@ fn held_up_packets_are_overtaken_and_others_keep_their_order() {
     let newreno = |keys: &str| {
         let keys = format!("rate = \"8Mbit/s\"\ndelay = \"50ms\"\nqueue = \"200packets\"\n{keys}");
         let flow = format!("{TRANSFER}\ntcp = {{ recovery = \"newreno\" }}");
-        main_flow(&played(&scenario(DONE, &keys, &flow))).tally.retransmissions
+        main_flow(&played(&scenario(DONE, &keys, &flow))).counts.retransmissions
     };
     assert_eq!(newreno("jitter = { uniform = [\"0ms\", \"30ms\"] }"), 0);
     assert!(newreno("jitter = { uniform = [\"0ms\", \"30ms\"] }\norder = \"by-arrival\"") > 0);

@@ -45,7 +45,7 @@ fn senders_learn_of_a_smaller_mtu_on_their_way() {
     for kind in ["router", "gateway"] {
         let (plain, narrow) = (path(kind, ""), path(kind, "mtu = \"1000B\""));
         for outcome in [&plain, &narrow] {
-            assert_eq!(main_flow(outcome).tally.delivered, 1_000_000, "{kind}");
+            assert_eq!(main_flow(outcome).counts.delivered, 1_000_000, "{kind}");
         }
         let sat = link(&narrow, "sat", "g1").counters.delivered;
         let mean = sat.bytes as f64 / sat.packets as f64;
@@ -67,7 +67,7 @@ fn a_host_on_a_narrow_link_announces_what_fits() {
     let slip = link(&outcome, "slip", "server").counters;
     // 256 bytes less twelve for timestamps a packet, and not one more than need be.
     assert!(slip.delivered.packets >= 100_000 / 244 && slip.delivered.packets < 100_000 / 244 + 10);
-    assert_eq!(main_flow(&outcome).tally.retransmissions, 0);
+    assert_eq!(main_flow(&outcome).counts.retransmissions, 0);
     // What cannot pass is refused when the file is read.
     let refused =
         bentpipe_scenario::Scenario::parse(&text("workload = \"ping\"\npacket = \"300B\""));

@@ -34,7 +34,7 @@ fn poisson_transfers_offer_their_load() {
     assert!(flow.background && outcome.transfers.is_empty(), "background is only counted");
     assert!(flow.completed > 99_000, "{}", flow.completed);
     assert!(flow.begun - flow.completed < 200, "{} of {}", flow.completed, flow.begun);
-    let offered = flow.tally.delivered as f64 * 8.0 / 4400.0;
+    let offered = flow.counts.delivered as f64 * 8.0 / 4400.0;
     // A compound Poisson process: Var = λ T E[X²].
     let Workload::Poisson { size, .. } = &scenario.flows[0].workload else { panic!() };
     let (_, square) =
@@ -50,7 +50,7 @@ fn web_pages_offer_their_load() {
     let keys = "workload = \"web\"\nload = \"20%\"\nof = \"sat\"";
     let outcome = played(&background(keys, 4000));
     let flow = main_flow(&outcome);
-    let offered = flow.tally.delivered as f64 * 8.0 / 4000.0;
+    let offered = flow.counts.delivered as f64 * 8.0 / 4000.0;
     let (mean, square) = moments(slices(&Workload::mah_reply().distribution));
     let (count, count_square) = moments(
         (0..100_000).map(|slice| f64::from(web::mah_connections((f64::from(slice) + 0.5) / 1e5))),

@@ -18,7 +18,7 @@ fn round_trips_of_as_many_requests_as_are_open() {
         assert_eq!(times(&outcome), [ms(500 * round_trips)], "{streams}");
         let flow = main_flow(&outcome);
         // One connection; a frame for each reply.
-        assert_eq!((flow.connections, flow.tally.delivered), (1, 17 * 509));
+        assert_eq!((flow.connections, flow.counts.delivered), (1, 17 * 509));
         assert_eq!(outcome.transfers[0].transfer.bytes, 17 * 500);
     }
 }

@@ -33,7 +33,7 @@ fn round_trips_of_each_version() {
         let name = format!("HTTP/{version}, {connections}");
         assert_eq!(times(&outcome), [ms(500 * round_trips)], "{name}");
         let flow = main_flow(&outcome);
-        assert_eq!((flow.connections, flow.tally.delivered), (opened, 17 * 500), "{name}");
+        assert_eq!((flow.connections, flow.counts.delivered), (opened, 17 * 500), "{name}");
         assert_eq!(outcome.transfers[0].transfer.bytes, 17 * 500);
     }
 }

@@ -12,7 +12,7 @@ fn a_kept_connection_pays_for_its_handshake_once() {
     assert_eq!(times(&outcome), [1000, 500, 500, 500, 500].map(ms));
     let flow = main_flow(&outcome);
     assert_eq!(
-        (flow.connections, flow.begun, flow.completed, flow.tally.delivered),
+        (flow.connections, flow.begun, flow.completed, flow.counts.delivered),
         (1, 5, 5, 5000)
     );
     assert_eq!(outcome.run.end, ms(3000));
@@ -60,7 +60,7 @@ fn random_sizes_are_those_of_the_seed() {
     assert_eq!(outcome, alone(keys));
     let bytes: Vec<u64> = outcome.transfers.iter().map(|row| row.transfer.bytes).collect();
     assert!(bytes.windows(2).all(|pair| pair[0] != pair[1]), "{bytes:?}");
-    assert_eq!(main_flow(&outcome).tally.delivered, bytes.iter().sum::<u64>());
+    assert_eq!(main_flow(&outcome).counts.delivered, bytes.iter().sum::<u64>());
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn an_echo_takes_a_round_trip_behind_the_key() {
     let outcome = alone("workload = \"telnet\"\nbetween = \"2s\"\nstop = \"21s\"");
     assert_eq!(times(&outcome), [ms(500); 10]);
     let flow = main_flow(&outcome);
-    assert_eq!((flow.tally.delivered, flow.connections), (10, 1));
+    assert_eq!((flow.counts.delivered, flow.connections), (10, 1));
 }
 
 #[test]
 fn without_echoes_a_key_takes_half_of_it() {
     let outcome = alone("workload = \"telnet\"\nbetween = \"2s\"\necho = \"0B\"\nstop = \"21s\"");
     assert_eq!(times(&outcome), [ms(250); 10]);
-    assert_eq!(main_flow(&outcome).tally.delivered, 0);
+    assert_eq!(main_flow(&outcome).counts.delivered, 0);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Counts of a flow, and of several flows together.
 
-use crate::ExtendedTally;
+use crate::ExtendedCounts;
 use bentpipe_core::time::Duration;
 
 /// Counts of a flow, over all its connections. One that the flow's TCP cannot give is absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tally {
+pub struct FlowCounts {
     /// Bytes read by the applications at the sinks.
     pub delivered: u64,
     /// UDP datagrams, or pings, sent.
@@ -33,12 +33,12 @@ pub struct Tally {
     /// The first slow start threshold that a source has estimated, in bytes.
     pub ssthresh_estimate: Option<u64>,
     /// Counts of a TCP of our own alone.
-    pub extended: Option<ExtendedTally>,
+    pub extended: Option<ExtendedCounts>,
 }
 
-impl Tally {
+impl FlowCounts {
     /// Nothing yet, and nothing that cannot be counted.
-    pub const ZERO: Tally = Tally {
+    pub const ZERO: FlowCounts = FlowCounts {
         delivered: 0,
         datagrams: 0,
         arrived: 0,
@@ -51,28 +51,28 @@ impl Tally {
         srtt: None,
         first_recovery: None,
         ssthresh_estimate: None,
-        extended: Some(ExtendedTally::ZERO),
+        extended: Some(ExtendedCounts::ZERO),
     };
 
     /// Adds up several flows. A count is absent if one of them lacks it. There is no smoothed
     /// round-trip time of several, no first recovery and no first threshold.
-    pub fn total<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
-        tallies.fold(Tally::ZERO, |sum, tally| Tally {
-            min_rtt: [sum.min_rtt, tally.min_rtt].into_iter().flatten().min(),
-            ..sum.each(tally, |sum, more| sum + more)
+    pub fn total<'a>(counts: impl Iterator<Item = &'a FlowCounts>) -> FlowCounts {
+        counts.fold(FlowCounts::ZERO, |sum, counts| FlowCounts {
+            min_rtt: [sum.min_rtt, counts.min_rtt].into_iter().flatten().min(),
+            ..sum.each(counts, |sum, more| sum + more)
         })
     }
 
     /// The counts since `earlier`; times and the threshold are the latest.
     #[must_use]
-    pub fn since(&self, earlier: &Tally) -> Tally {
+    pub fn since(&self, earlier: &FlowCounts) -> FlowCounts {
         self.each(earlier, |now, then| now - then)
     }
 
     /// Each count of `self` and of `other` by `by`; all else is that of `self`.
-    fn each(&self, other: &Tally, by: impl Fn(u64, u64) -> u64) -> Tally {
+    fn each(&self, other: &FlowCounts, by: impl Fn(u64, u64) -> u64) -> FlowCounts {
         let extended = self.extended.zip(other.extended);
-        Tally {
+        FlowCounts {
             delivered: by(self.delivered, other.delivered),
             datagrams: by(self.datagrams, other.datagrams),
             arrived: by(self.arrived, other.arrived),
@@ -91,38 +91,42 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn counted(timeouts: Option<u64>, probes: Option<u64>) -> Tally {
-        let extended = |probes| ExtendedTally { probes, ..ExtendedTally::ZERO };
-        Tally { segments: 10, timeouts, extended: probes.map(extended), ..Tally::ZERO }
+    fn counted(timeouts: Option<u64>, probes: Option<u64>) -> FlowCounts {
+        let extended = |probes| ExtendedCounts { probes, ..ExtendedCounts::ZERO };
+        FlowCounts { segments: 10, timeouts, extended: probes.map(extended), ..FlowCounts::ZERO }
     }
 
     #[test]
     fn a_sum_lacks_what_one_of_its_flows_lacks() {
-        let total = |tallies: &[Tally]| Tally::total(tallies.iter());
+        let total = |counts: &[FlowCounts]| FlowCounts::total(counts.iter());
         let all = counted(Some(2), Some(3));
-        assert_eq!(total(&[all, all]), Tally { segments: 20, ..counted(Some(4), Some(6)) });
+        assert_eq!(total(&[all, all]), FlowCounts { segments: 20, ..counted(Some(4), Some(6)) });
         let without_timeouts = total(&[all, counted(None, Some(3)), all]);
         assert_eq!((without_timeouts.segments, without_timeouts.timeouts), (30, None));
         assert_eq!(without_timeouts.extended.map(|extended| extended.probes), Some(9));
         let live = total(&[all, counted(Some(2), None)]);
         assert_eq!((live.segments, live.timeouts, live.extended), (20, Some(4), None));
-        assert_eq!(total(&[]), Tally::ZERO);
+        assert_eq!(total(&[]), FlowCounts::ZERO);
     }
 
     #[test]
     fn a_difference_lacks_what_one_of_its_moments_lacks() {
         let (now, then) = (counted(Some(5), Some(3)), counted(Some(2), Some(1)));
-        assert_eq!(now.since(&then), Tally { segments: 0, ..counted(Some(3), Some(2)) });
-        assert_eq!(now.since(&counted(None, None)), Tally { segments: 0, ..counted(None, None) });
+        assert_eq!(now.since(&then), FlowCounts { segments: 0, ..counted(Some(3), Some(2)) });
+        assert_eq!(
+            now.since(&counted(None, None)),
+            FlowCounts { segments: 0, ..counted(None, None) }
+        );
     }
 
     #[test]
     fn times_are_the_latest_of_a_flow_and_the_least_of_several() {
         let rtt = |millis| Some(Duration::from_millis(millis));
-        let tally = |millis| Tally { min_rtt: rtt(millis), srtt: rtt(millis), ..Tally::ZERO };
-        let since = tally(7).since(&tally(9));
+        let counts =
+            |millis| FlowCounts { min_rtt: rtt(millis), srtt: rtt(millis), ..FlowCounts::ZERO };
+        let since = counts(7).since(&counts(9));
         assert_eq!((since.min_rtt, since.srtt), (rtt(7), rtt(7)));
-        let total = Tally::total([tally(9), tally(7)].iter());
+        let total = FlowCounts::total([counts(9), counts(7)].iter());
         assert_eq!((total.min_rtt, total.srtt), (rtt(7), None));
     }
 }

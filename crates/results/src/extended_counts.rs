@@ -6,7 +6,7 @@ use std::ops::Add;
 
 /// The counts of a TCP of our own, over all connections of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExtendedTally {
+pub struct ExtendedCounts {
     /// Segments of data that the sources retransmitted to bring an acknowledgment (tail loss
     /// probes).
     pub probes: u64,
@@ -28,9 +28,9 @@ pub struct ExtendedTally {
     pub causes: LossCauses,
 }
 
-impl ExtendedTally {
+impl ExtendedCounts {
     /// Nothing yet.
-    pub const ZERO: ExtendedTally = ExtendedTally {
+    pub const ZERO: ExtendedCounts = ExtendedCounts {
         probes: 0,
         fin_retransmissions: 0,
         needless_retransmissions: 0,
@@ -50,8 +50,8 @@ impl ExtendedTally {
     }
 
     /// Each count of `self` and of `other` by `by`.
-    pub(crate) fn each(&self, other: &Self, by: impl Fn(u64, u64) -> u64) -> ExtendedTally {
-        ExtendedTally {
+    pub(crate) fn each(&self, other: &Self, by: impl Fn(u64, u64) -> u64) -> ExtendedCounts {
+        ExtendedCounts {
             probes: by(self.probes, other.probes),
             fin_retransmissions: by(self.fin_retransmissions, other.fin_retransmissions),
             needless_retransmissions: by(
