@@ -1,6 +1,6 @@
 //! The makers of runs: virtual time, or real hosts.
 
-use bentpipe_results::{Outcome, RunError};
+use bentpipe_results::{RunError, RunResults};
 use bentpipe_scenario::Experiment;
 use bentpipe_testbed::ephemeral::EphemeralTestbed;
 use bentpipe_testbed::flows;
@@ -26,7 +26,7 @@ pub(crate) struct Progress {
 /// A run that was made.
 #[derive(Debug)]
 pub(crate) struct Played {
-    pub(crate) outcome: Outcome,
+    pub(crate) results: RunResults,
     /// The share of packets that were more than 1 ms late, of the worst link: on a busy machine
     /// links are.
     pub(crate) late: f64,
@@ -93,8 +93,8 @@ impl Player for Simulator {
         go_on: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Played, RunError> {
         let go_on = |share| go_on(Progress { share, delivered: None });
-        let outcome = bentpipe_sim::run(&experiment.point(point).scenario, run, go_on)?;
-        Ok(Played { outcome, late: 0.0 })
+        let results = bentpipe_sim::run(&experiment.point(point).scenario, run, go_on)?;
+        Ok(Played { results, late: 0.0 })
     }
 }
 
@@ -166,8 +166,8 @@ impl RealHosts {
             go_on(Progress { share, delivered: Some(delivered) })
         };
         let run = u32::try_from(run).unwrap_or(u32::MAX);
-        let Run { outcome, late, .. } = testbed.run(&live, run, None, &mut go_on)?;
-        Ok(Played { outcome, late })
+        let Run { results, late, .. } = testbed.run(&live, run, None, &mut go_on)?;
+        Ok(Played { results, late })
     }
 }
 

@@ -41,8 +41,8 @@ pub fn make(
         events: packets.as_ref().and_then(PacketFiles::event_sink),
         series: series.as_ref().map(SeriesFile::sink),
     };
-    let outcome = match caught(|| runner.run(scenario, u64::from(run), sinks, go_on)) {
-        Ok(Ok(outcome)) => outcome,
+    let results = match caught(|| runner.run(scenario, u64::from(run), sinks, go_on)) {
+        Ok(Ok(results)) => results,
         Ok(Err(RunError::Cancelled)) => return Ok(Attempt::GivenUp),
         Ok(Err(error)) => return Ok(Attempt::Failed(error.to_string())),
         Err(panic) => return Ok(Attempt::Failed(panic)),
@@ -50,7 +50,7 @@ pub fn make(
     // These come first: a record in the store says that they are there.
     let series = series.map(|series| series.finish(&store.series(key))).transpose()?;
     let packets = packets.map(|packets| packets.finish(&store.packets(key))).transpose()?;
-    let record = RunRecord { packets, series, ..RunRecord::new(&outcome) };
+    let record = RunRecord { packets, series, ..RunRecord::new(&results) };
     store.save(key, &record)?;
     Ok(Attempt::Made(record))
 }

@@ -4,15 +4,15 @@
 use crate::executed::{Event, Executed, Failure, LabError};
 use crate::plan::{Job, PointEnd};
 use crate::store::{Key, RunRecord, Store};
-use bentpipe_results::{Outcome, RunError};
+use bentpipe_results::{RunError, RunResults};
 use bentpipe_scenario::repeat::Decision;
 use bentpipe_scenario::{Experiment, Point, Repeat};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes run number *n* of the point at a place among those to be measured, as a
 /// [`Runner`](crate::Runner) does; what it fails with as a whole ends all.
-pub type Make<'a, E> =
-    dyn FnMut(usize, u32, &mut dyn FnMut(f64) -> bool) -> Result<Result<Outcome, RunError>, E> + 'a;
+pub type Make<'a, E> = dyn FnMut(usize, u32, &mut dyn FnMut(f64) -> bool) -> Result<Result<RunResults, RunError>, E>
+    + 'a;
 
 /// Makes all runs of `points`, as many of each as `experiment` says, and keeps them in `store`.
 /// When `stop` becomes true, the run that is under way is given up, and those that have ended are
@@ -44,7 +44,7 @@ pub fn measure<E: From<LabError>>(
                 !stop.load(Ordering::Relaxed)
             };
             match run(place, job.run, &mut go_on)? {
-                Ok(outcome) => session.keep(point, job, &outcome, &mut samples)?,
+                Ok(results) => session.keep(point, job, &results, &mut samples)?,
                 Err(RunError::Cancelled) => {
                     session.executed.stopped = true;
                     break;
@@ -81,10 +81,10 @@ impl Session<'_> {
         &mut self,
         point: &Point,
         job: Job,
-        outcome: &Outcome,
+        results: &RunResults,
         samples: &mut Vec<Vec<f64>>,
     ) -> Result<(), LabError> {
-        let record = RunRecord::new(outcome);
+        let record = RunRecord::new(results);
         let key = Key::of_measurement(&point.canonical, job.run);
         self.store.save(key, &record).map_err(|source| {
             let path = self.store.folder().display().to_string();

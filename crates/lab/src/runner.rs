@@ -1,6 +1,6 @@
 //! The maker of runs, which the caller brings along: the simulator, or a stand-in for it in tests.
 
-use bentpipe_results::{Outcome, RunError, Sinks};
+use bentpipe_results::{RunError, RunResults, Sinks};
 use bentpipe_scenario::Scenario;
 
 /// Makes runs of scenarios. Every function with the signature of [`Runner::run`] is one,
@@ -18,12 +18,13 @@ pub trait Runner: Sync {
         run: u64,
         sinks: Sinks,
         go_on: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Outcome, RunError>;
+    ) -> Result<RunResults, RunError>;
 }
 
 impl<F> Runner for F
 where
-    F: Fn(&Scenario, u64, Sinks, &mut dyn FnMut(f64) -> bool) -> Result<Outcome, RunError> + Sync,
+    F: Fn(&Scenario, u64, Sinks, &mut dyn FnMut(f64) -> bool) -> Result<RunResults, RunError>
+        + Sync,
 {
     fn run(
         &self,
@@ -31,7 +32,7 @@ where
         run: u64,
         sinks: Sinks,
         go_on: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<RunResults, RunError> {
         self(scenario, run, sinks, go_on)
     }
 }

@@ -11,7 +11,7 @@ use crate::figures::{self, FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RU
 use crate::packet_files;
 use crate::series_file::{self, SeriesMark};
 use crate::tables::{TABLES, Table};
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -94,22 +94,22 @@ impl Figures {
 }
 
 impl RunRecord {
-    /// Of a run's outcome.
-    pub fn new(outcome: &Outcome) -> RunRecord {
-        let foreground = outcome.flows.iter().filter(|flow| !flow.background);
+    /// Of a run's results.
+    pub fn new(results: &RunResults) -> RunRecord {
+        let foreground = results.flows.iter().filter(|flow| !flow.background);
         let flows = foreground.map(|flow| Figures::of(&[&flow.name], FLOW_FIGURES, flow));
-        let links = outcome.links.iter();
+        let links = results.links.iter();
         let links = links.map(|l| Figures::of(&[&l.name, &l.from, &l.to], LINK_FIGURES, l));
-        let groups = outcome.groups.iter();
+        let groups = results.groups.iter();
         let groups = groups.map(|group| Figures::of(&[&group.name], GROUP_FIGURES, group));
         RunRecord {
-            run: Figures::of(&[], RUN_FIGURES, &outcome.run),
+            run: Figures::of(&[], RUN_FIGURES, &results.run),
             flows: flows.collect(),
             links: links.collect(),
             groups: groups.collect(),
             packets: None,
             series: None,
-            tables: Table::ALL.map(|table| table.rows(outcome)),
+            tables: Table::ALL.map(|table| table.rows(results)),
         }
     }
 

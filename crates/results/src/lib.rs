@@ -1,7 +1,7 @@
 //! Results of a run: rows of flows, links, groups, gateways and transfers, and time series.
 //!
-//! The simulator and real hosts fill the same rows ([`Outcome`]). A count that a source cannot give
-//! is absent, not zero. While a run lasts it hands packets, events and series to [`Sinks`].
+//! The simulator and real hosts fill the same rows ([`RunResults`]). A count that a source cannot
+//! give is absent, not zero. While a run lasts it hands packets, events and series to [`Sinks`].
 #![forbid(unsafe_code)]
 
 mod capture;
@@ -12,8 +12,8 @@ mod flow_counts;
 mod gateway;
 mod group;
 mod link;
-mod outcome;
 mod run;
+mod run_results;
 mod series;
 mod transfer;
 
@@ -27,7 +27,7 @@ pub use flow_counts::FlowCounts;
 pub use gateway::{GatewayRow, LegCounts};
 pub use group::{GroupRow, Spread};
 pub use link::LinkRow;
-pub use outcome::{Outcome, RunRow, fairness};
 pub use run::{RunError, Sinks};
+pub use run_results::{RunResults, RunRow, fairness};
 pub use series::{Sample, SeriesSink};
 pub use transfer::{Completions, FlowId, Transfer, TransferRow};

@@ -15,7 +15,7 @@ pub struct Sinks {
     /// Events of the same flows' connections there, with their causes.
     pub events: Option<Box<dyn EventSink>>,
     /// The values of time series. Without it they are collected in
-    /// [`Outcome::series`](crate::Outcome::series).
+    /// [`RunResults::series`](crate::RunResults::series).
     pub series: Option<Box<dyn SeriesSink>>,
 }
 

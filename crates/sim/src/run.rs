@@ -11,7 +11,7 @@ use bentpipe_core::link::{Counters, Lengths, Occupancy};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::{PerSide, Reason, Summary};
 use bentpipe_results::{
-    FlowCounts, GatewayRow, GroupRow, LegCounts, LinkRow, Outcome, RunError, RunRow, Sample,
+    FlowCounts, GatewayRow, GroupRow, LegCounts, LinkRow, RunError, RunResults, RunRow, Sample,
     SeriesSink, Sinks, most_goodputs,
 };
 use bentpipe_scenario::{NodeIndex, NodeKind, RunEnd, Scenario};
@@ -30,7 +30,7 @@ pub fn run(
     scenario: &Scenario,
     run: u64,
     mut go_on: impl FnMut(f64) -> bool,
-) -> Result<Outcome, RunError> {
+) -> Result<RunResults, RunError> {
     run_into(scenario, run, Sinks::default(), &mut go_on)
 }
 
@@ -43,7 +43,7 @@ pub fn run_into(
     run: u64,
     sinks: Sinks,
     go_on: &mut dyn FnMut(f64) -> bool,
-) -> Result<Outcome, RunError> {
+) -> Result<RunResults, RunError> {
     scenario.check_simulated().map_err(|error| RunError::Failed(error.to_string()))?;
     let Built { mut simulation, layout, seeds } = build(scenario, run);
     let warm_up = Instant::ZERO + scenario.run.warm_up;
@@ -117,7 +117,7 @@ pub fn run_into(
     }
     let series = collected.take();
     let groups = GroupRow::all(scenario, &flows);
-    Ok(Outcome { run, flows, transfers, links, gateways, groups, series })
+    Ok(RunResults { run, flows, transfers, links, gateways, groups, series })
 }
 
 /// Series that nobody takes.

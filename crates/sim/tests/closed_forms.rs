@@ -5,7 +5,7 @@ use crate::support::outcome;
 use bentpipe_core::link::{LinkConfig, QueueLimit};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use bentpipe_sim::workload::Workload;
 use bentpipe_sim::{
     Content, Datagram, Echo, Endpoint, Host, Line, Net, Node, NodeId, Notice, Simulation, Stream,
@@ -140,7 +140,7 @@ fn a_queue_with_poisson_arrivals_waits_as_m_d_1_does() {
 /// One endless SACK flow with the standard increase, every segment acknowledged. The minimum
 /// timeout is three round trips: on so even a path RTTVAR is nothing, and a queue that fills would
 /// let it expire.
-fn one_flow(link: &str, duration: u64) -> Outcome {
+fn one_flow(link: &str, duration: u64) -> RunResults {
     let text = format!(
         r#"
         tcp = "mss=1460,send-buffer=64MiB,receive-buffer=16MiB,window-scale=12,sack=on,timestamps=off,ack=per-segment,recovery=sack,byte-limit=1,nagle=off,iw=2,rto.min=3s"

@@ -2,7 +2,7 @@
 //! (Bharadwaj 2001, section 5).
 
 use crate::support::{brief, link, outcome};
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use std::collections::BTreeMap;
 
 /// What the flows can read where the satellite link's 8 Mbit/s are shared max-min: headers off.
@@ -11,7 +11,7 @@ const SLOW: f64 = 256e3 * PAYLOAD;
 const FAST: f64 = (8e6 - 2.0 * 256e3) / 2.0 * PAYLOAD;
 
 /// The example, its sweep taken off.
-fn downloads(gateways: &str, duration: &str) -> Outcome {
+fn downloads(gateways: &str, duration: &str) -> RunResults {
     let text = include_str!("../../../scenarios/downstream-rates.toml");
     let (text, _) = text.split_once("[sweep]").expect("a sweep");
     let text = text.replace("satellite = { rate = \"8Mbit/s\", round-trip = \"500ms\" }", gateways);
@@ -20,7 +20,7 @@ fn downloads(gateways: &str, duration: &str) -> Outcome {
 
 /// The first second from which all flows have at least 90 % of their shares for five seconds; none
 /// if they never have.
-fn shared_from(outcome: &Outcome) -> Option<usize> {
+fn shared_from(outcome: &RunResults) -> Option<usize> {
     const SPAN: usize = 5;
     let mut flows: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for sample in outcome.series.iter().filter(|sample| !sample.element.contains('/')) {
@@ -36,7 +36,7 @@ fn shared_from(outcome: &Outcome) -> Option<usize> {
     (0..seconds - SPAN).find(|&from| flows.iter().all(|flow| has_share(from, flow)))
 }
 
-fn max_held(outcome: &Outcome, gateway: &str) -> f64 {
+fn max_held(outcome: &RunResults, gateway: &str) -> f64 {
     let of = outcome.series.iter().filter(|sample| &*sample.element == gateway);
     of.map(|sample| sample.value).fold(0.0, f64::max)
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{main_flow, outcome};
 use bentpipe_core::time::Instant;
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use std::time::Duration;
 
 /// A long way round, `far`, beside a satellite link; `middle` is a router or a gateway.
@@ -128,7 +128,7 @@ fn a_crash_that_takes_nothing_with_it_is_survived() {
 }
 
 /// Two pairs of gateways between routers that spread flows over them.
-fn side_by_side(ecmp: &str, more: &str) -> Outcome {
+fn side_by_side(ecmp: &str, more: &str) -> RunResults {
     let pair = |n: u32| {
         format!(
             "[gateway.near{n}]\nlan-links = \"in{n}\"\n[gateway.far{n}]\nlan-links = \"out{n}\"\n\
@@ -150,10 +150,10 @@ fn side_by_side(ecmp: &str, more: &str) -> Outcome {
 
 #[test]
 fn routers_spread_flows_over_equal_ways_and_move_them_when_one_is_lost() {
-    let split = |outcome: &Outcome| -> Vec<u64> {
+    let split = |outcome: &RunResults| -> Vec<u64> {
         outcome.gateways.iter().filter_map(|gateway| gateway.split).collect()
     };
-    let whole = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.completed).sum::<u64>();
+    let whole = |outcome: &RunResults| outcome.flows.iter().map(|flow| flow.completed).sum::<u64>();
     let first = side_by_side("", "");
     assert_eq!((split(&first), whole(&first)), (vec![20, 20, 0, 0], 20), "the earlier links");
     let even = side_by_side("ecmp = \"symmetric\"\n", "");

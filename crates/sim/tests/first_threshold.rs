@@ -2,7 +2,7 @@
 //! brings.
 
 use crate::support::{brief, main_flow, parsed};
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use bentpipe_sim::run;
 
 /// 125 KB and a queue that holds what slow start sends in bursts; `CROSS` is there besides.
@@ -42,20 +42,20 @@ rate = "600kbit/s"
 packet = "1000B"
 "#;
 
-fn outcomes(estimate: &str, cross: &str) -> Vec<Outcome> {
+fn outcomes(estimate: &str, cross: &str) -> Vec<RunResults> {
     let scenario = parsed(&(SATELLITE.replace("ESTIMATE", estimate) + cross));
     (0..20).map(|number| run(&scenario, number, |_| true).unwrap()).collect()
 }
 
 /// Mean and largest absolute error.
-fn errors(outcomes: &[Outcome]) -> (f64, f64) {
+fn errors(outcomes: &[RunResults]) -> (f64, f64) {
     let errors = outcomes.iter().map(|outcome| main_flow(outcome).ssthresh_error.unwrap());
     let errors: Vec<f64> = errors.collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     (mean, errors.iter().fold(0.0, |most, error| error.abs().max(most)))
 }
 
-fn dropped(outcomes: &[Outcome]) -> u64 {
+fn dropped(outcomes: &[RunResults]) -> u64 {
     outcomes.iter().map(|outcome| outcome.run.dropped).sum()
 }
 
@@ -69,7 +69,7 @@ fn the_first_threshold_is_right_without_cross_traffic_and_distorted_with_it() {
         for estimate in ["packet-pair", "ack-rate"] {
             let with = outcomes(estimate, cross);
             let (mean, most) = errors(&with);
-            let seconds = |outcomes: &[Outcome]| {
+            let seconds = |outcomes: &[RunResults]| {
                 outcomes.iter().map(|outcome| outcome.run.end.as_secs_f64()).sum::<f64>()
             };
             println!(

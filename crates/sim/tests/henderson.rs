@@ -2,7 +2,7 @@
 //! topology 2: six transfers of 10 to 600 ms on one bottleneck, with background (`concordance`).
 
 use crate::support::{extended, parsed, timeouts};
-use bentpipe_results::{FlowRow, Outcome};
+use bentpipe_results::{FlowRow, RunResults};
 
 /// The topology with other TCP settings, for so many seconds behind a warm-up of 50.
 fn topology_2(tcp: &str, seconds: u32) -> String {
@@ -13,22 +13,22 @@ fn topology_2(tcp: &str, seconds: u32) -> String {
         .replace("\"650s\"", &format!("\"{}s\"", 50 + seconds))
 }
 
-fn runs(text: &str, runs: u64) -> Vec<Outcome> {
+fn runs(text: &str, runs: u64) -> Vec<RunResults> {
     let scenario = parsed(text);
     (0..runs).map(|run| bentpipe_sim::run(&scenario, run, |_| true).expect("it runs")).collect()
 }
 
 /// The six transfers of all runs.
-fn long(outcomes: &[Outcome]) -> impl Iterator<Item = &FlowRow> {
+fn long(outcomes: &[RunResults]) -> impl Iterator<Item = &FlowRow> {
     outcomes.iter().flat_map(|outcome| &outcome.flows).filter(|flow| flow.name.starts_with('f'))
 }
 
-fn sum(outcomes: &[Outcome], of: fn(&FlowRow) -> u64) -> u64 {
+fn sum(outcomes: &[RunResults], of: fn(&FlowRow) -> u64) -> u64 {
     long(outcomes).map(of).sum()
 }
 
 /// Of the first run's transfer of 600 ms.
-fn far(outcomes: &[Outcome]) -> &FlowRow {
+fn far(outcomes: &[RunResults]) -> &FlowRow {
     long(outcomes).find(|flow| flow.name == "f600").expect("a transfer of 600 ms")
 }
 

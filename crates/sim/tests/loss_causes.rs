@@ -3,7 +3,7 @@
 //! reverse. An answer is given to an episode of recovery: a smaller window, or none.
 
 use crate::support::{brief, extended, outcome, timeouts};
-use bentpipe_results::{ExtendedCounts, Outcome};
+use bentpipe_results::{ExtendedCounts, RunResults};
 
 const SATELLITE: &str = r#"
 tcp = "linux,congestion=CONGESTION,send-buffer=4MB,receive-buffer=BUFFER,receive-buffer-max=off,window-scale=7"
@@ -33,7 +33,7 @@ count = FLOWS
 "#;
 
 /// What a run has counted.
-fn seen(congestion: &str, buffer: &str, errors: &str, flows: u32, told: bool) -> Outcome {
+fn seen(congestion: &str, buffer: &str, errors: &str, flows: u32, told: bool) -> RunResults {
     let text = SATELLITE.replace("CONGESTION", congestion).replace("BUFFER", buffer);
     let text = text.replace("ERRORS", errors).replace("TOLD", &told.to_string());
     let outcome = outcome(&text.replace("FLOWS", &flows.to_string()));

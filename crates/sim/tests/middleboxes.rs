@@ -1,7 +1,7 @@
 //! Remedies inside the network do what their papers say of them.
 
 use crate::support::{brief, link, main_flow, outcome, parsed, timeouts};
-use bentpipe_results::{FlowRow, Outcome};
+use bentpipe_results::{FlowRow, RunResults};
 use bentpipe_sim::run;
 use std::collections::BTreeMap;
 
@@ -36,12 +36,12 @@ fn filtering_and_thinning_acknowledgments_help_a_thin_way_back() {
     let plain = outcome(ASYMMETRIC);
     let filtered = with("kind = \"ack-filter\"");
     let thinned = with("kind = \"ack-decimator\"\none-in = 8");
-    let goodput = |outcome: &Outcome| main_flow(outcome).goodput;
+    let goodput = |outcome: &RunResults| main_flow(outcome).goodput;
     // RFC 3449, 5.2.1: filtering lets the forward rate be what it is without asymmetry.
     assert!(goodput(&filtered) > 2.0 * goodput(&plain), "{}", brief(&filtered));
     assert!(goodput(&thinned) > 1.5 * goodput(&plain), "{}", brief(&thinned));
     // The acknowledgments that are there do not wait behind those that they supersede.
-    let back = |outcome: &Outcome| link(outcome, "thin", "r").mean_queue.0;
+    let back = |outcome: &RunResults| link(outcome, "thin", "r").mean_queue.0;
     assert!(
         back(&plain) > 10.0 && back(&filtered) < 0.1 * back(&plain),
         "{} {}",
@@ -75,7 +75,7 @@ to = "client"
 bytes = "2MB"
 "#;
 
-fn satellite(buffer: &str, queue: &str, more: &str) -> Outcome {
+fn satellite(buffer: &str, queue: &str, more: &str) -> RunResults {
     outcome(&(SATELLITE.replace("BUFFER", buffer).replace("QUEUE", queue) + more))
 }
 
@@ -86,8 +86,8 @@ fn spaced_acknowledgments_do_not_fill_the_queue_in_slow_start() {
     // A window of one bandwidth-delay product: slow start alone brings half of it into the queue.
     let plain = satellite("128KB", "unlimited", "");
     let spaced = satellite("128KB", "unlimited", spacer);
-    let longest = |outcome: &Outcome| link(outcome, "sat", "r").longest_queue.packets;
-    let seconds = |outcome: &Outcome| outcome.run.end.as_secs_f64();
+    let longest = |outcome: &RunResults| link(outcome, "sat", "r").longest_queue.packets;
+    let seconds = |outcome: &RunResults| outcome.run.end.as_secs_f64();
     assert!(2 * longest(&spaced) <= longest(&plain));
     // With a queue of a tenth of the product, nothing is lost, and so it is faster.
     let (plain, spaced) =
@@ -198,7 +198,7 @@ fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
     let series = "[record]\nflow = [\"sequence\"]\n";
     let plain = satellite("160KB", "unlimited", series);
     let spoofed = satellite("160KB", "unlimited", &format!("{spoof}{series}"));
-    let reached = |outcome: &Outcome| {
+    let reached = |outcome: &RunResults| {
         let mut sent = outcome.series.iter().filter(|sample| sample.quantity == "segment");
         sent.find(|sample| sample.value >= 60_000.0).unwrap().at.as_secs_f64()
     };
@@ -272,7 +272,7 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     // Hardly anything is sent twice in vain: each packet that arrives brings new bytes.
     let [alone, helped, free] =
         [hop("0.01", ""), hop("0.01", snoop), hop("0", "")].map(|text| outcome(&text));
-    let new = |outcome: &Outcome| {
+    let new = |outcome: &RunResults| {
         let arrived = link(outcome, "air", "r").counters.delivered.bytes;
         main_flow(outcome).counts.delivered as f64 / arrived as f64
     };

@@ -3,7 +3,7 @@
 use crate::support::{outcome, parsed};
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::Side;
-use bentpipe_results::{GatewayRow, Outcome, Sample, SeriesSink, Sinks};
+use bentpipe_results::{GatewayRow, RunResults, Sample, SeriesSink, Sinks};
 use bentpipe_sim::run_into;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -51,12 +51,12 @@ fn to_the_end() -> String {
     NETWORK.replace("duration = \"60s\"\nuntil = \"flows-done\"", "duration = \"12s\"")
 }
 
-fn of<'a>(outcome: &'a Outcome, element: &str, quantity: &str) -> Vec<&'a Sample> {
+fn of<'a>(outcome: &'a RunResults, element: &str, quantity: &str) -> Vec<&'a Sample> {
     let of = |sample: &&Sample| &*sample.element == element && sample.quantity == quantity;
     outcome.series.iter().filter(of).collect()
 }
 
-fn sum(outcome: &Outcome, element: &str, quantity: &str) -> f64 {
+fn sum(outcome: &RunResults, element: &str, quantity: &str) -> f64 {
     of(outcome, element, quantity).iter().map(|sample| sample.value).sum()
 }
 
@@ -65,7 +65,7 @@ fn looking_changes_nothing() {
     let (plain, watched) = (outcome(NETWORK), outcome(&format!("{NETWORK}{ALL}")));
     assert!(plain.series.is_empty());
     assert!(!watched.series.is_empty());
-    let without = Outcome { series: Vec::new(), ..watched };
+    let without = RunResults { series: Vec::new(), ..watched };
     assert_eq!(without, plain);
 }
 

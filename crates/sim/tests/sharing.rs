@@ -1,10 +1,10 @@
 //! Parallel connections whose windows are shared (RFC 9040; Henderson's thesis, 4.1.6).
 
 use crate::support::outcome;
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 
 /// Four downloads at once over a geostationary link, and four more when those are over.
-fn twice_four(share: &str, tcp: &str) -> Outcome {
+fn twice_four(share: &str, tcp: &str) -> RunResults {
     outcome(&format!(
         r#"
 [run]

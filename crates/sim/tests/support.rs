@@ -1,6 +1,6 @@
 //! What the tests of scenarios have in common: from text to an outcome, and what to look at there.
 
-use bentpipe_results::{ExtendedCounts, FlowCounts, FlowRow, LinkRow, Outcome};
+use bentpipe_results::{ExtendedCounts, FlowCounts, FlowRow, LinkRow, RunResults};
 use bentpipe_scenario::Scenario;
 use bentpipe_sim::run;
 use std::fmt::Write;
@@ -11,17 +11,17 @@ pub(crate) fn parsed(text: &str) -> Scenario {
 }
 
 /// What run 0 of a scenario comes to.
-pub(crate) fn played(scenario: &Scenario) -> Outcome {
+pub(crate) fn played(scenario: &Scenario) -> RunResults {
     run(scenario, 0, |_| true).expect("it is not given up")
 }
 
 /// What run 0 of a text comes to.
-pub(crate) fn outcome(text: &str) -> Outcome {
+pub(crate) fn outcome(text: &str) -> RunResults {
     played(&parsed(text))
 }
 
 /// The flow `main`.
-pub(crate) fn main_flow(outcome: &Outcome) -> &FlowRow {
+pub(crate) fn main_flow(outcome: &RunResults) -> &FlowRow {
     outcome.flows.iter().find(|flow| flow.name == "main").expect("a flow `main`")
 }
 
@@ -36,15 +36,15 @@ pub(crate) fn timeouts(counts: &FlowCounts) -> u64 {
 }
 
 /// The direction of link `name` that begins at the node `from`.
-pub(crate) fn link<'a>(outcome: &'a Outcome, name: &str, from: &str) -> &'a LinkRow {
+pub(crate) fn link<'a>(outcome: &'a RunResults, name: &str, from: &str) -> &'a LinkRow {
     let found = outcome.links.iter().find(|link| link.name == name && link.from == from);
     found.unwrap_or_else(|| panic!("no link {name} from {from}"))
 }
 
 /// An outcome in few words, for the message of an assertion: a line for the run and one for each
 /// flow and each link.
-pub(crate) fn brief(outcome: &Outcome) -> String {
-    let Outcome { run, flows, links, .. } = outcome;
+pub(crate) fn brief(outcome: &RunResults) -> String {
+    let RunResults { run, flows, links, .. } = outcome;
     let mut text = format!(
         "ended at {:?}, {} dropped, {} lost, utilisation {:?}\n",
         run.end, run.dropped, run.lost, run.utilisation

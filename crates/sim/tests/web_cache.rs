@@ -4,7 +4,7 @@
 use crate::support::{brief, link, main_flow, parsed, played};
 use bentpipe_core::text::Choice;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use bentpipe_scenario::{Scenario, web};
 use bentpipe_sim::{build, run};
 use rand::RngExt;
@@ -67,7 +67,7 @@ impl Path<'_> {
         parsed(&self.text())
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> RunResults {
         played(&self.scenario())
     }
 }
@@ -78,7 +78,7 @@ fn cache(hits: f64) -> String {
     )
 }
 
-fn seconds(outcome: &Outcome) -> f64 {
+fn seconds(outcome: &RunResults) -> f64 {
     let transfer = outcome.transfers[0].transfer;
     transfer.completed.expect("it is loaded").saturating_since(transfer.started).as_secs_f64()
 }

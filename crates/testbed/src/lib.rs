@@ -9,7 +9,7 @@ pub mod five_hosts;
 pub mod flows;
 pub mod kernel_settings;
 pub mod network;
-mod outcome;
 pub mod plan;
 pub mod play;
 pub mod proxy;
+mod results;

@@ -2,11 +2,11 @@
 
 use crate::flows::{self, Host, PlayError, Progress};
 use crate::network::{GatewayProgram, LinkReport, Network, NetworkError};
-use crate::outcome::{self, Measured};
 use crate::plan::LivePoint;
+use crate::results::{self, Measured};
 use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::processor_times::ProcessorTimes;
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use serde_json::Value;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const SETTLE: Duration = Duration::from_secs(5);
 /// What a run has given.
 pub struct Run {
     /// The rows; what real hosts do not count is absent.
-    pub outcome: Outcome,
+    pub results: RunResults,
     /// The share of packets that were more than 1 ms late, of the worst link.
     pub late: f64,
     /// What 99 % of its packets were not later than, in milliseconds.
@@ -70,10 +70,10 @@ pub fn run(
     let most = |of: fn(&LinkReport) -> f64| links.iter().map(of).fold(0.0, f64::max);
     let (late, late_p99_ms) = (most(|link| link.late), most(|link| link.late_p99_ms));
     let measured = Measured { played, links, gateways };
-    let outcome = outcome::outcome(scenario, u64::from(run), &measured);
+    let results = results::results(scenario, u64::from(run), &measured);
     let now = ProcessorTimes::now();
     let busy = now.zip(begin).map_or(0.0, |(now, begin)| now.busy_since(begin));
-    Ok(Run { outcome, late, late_p99_ms, busy })
+    Ok(Run { results, late, late_p99_ms, busy })
 }
 
 /// What a run asks of the testbed.
@@ -98,7 +98,7 @@ impl Watch<'_> {
             }
             // It counts nothing that we could ask for.
             GatewayProgram::Foreign(_) => Ok(Value::Null),
-            GatewayProgram::Router => Ok(outcome::router_status()),
+            GatewayProgram::Router => Ok(results::router_status()),
         };
         self.gateways.iter().map(parse).collect()
     }

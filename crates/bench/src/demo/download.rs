@@ -32,13 +32,13 @@ pub(super) fn download(
         !stop.load(Ordering::Relaxed)
     };
     match player.play(&case.experiment, point, 0, stop, &mut go_on) {
-        Ok(Played { outcome, .. }) => {
-            let transfer = outcome.transfers.first().map(|row| row.transfer);
+        Ok(Played { results, .. }) => {
+            let transfer = results.transfers.first().map(|row| row.transfer);
             let took = transfer.and_then(|it| Some(it.completed?.saturating_since(it.started)));
             Ok(Download {
                 seconds: took.map(|took| took.as_secs_f64()),
                 patience_s,
-                received: outcome.flows.iter().map(|flow| flow.counts.delivered).sum(),
+                received: results.flows.iter().map(|flow| flow.counts.delivered).sum(),
             })
         }
         Err(RunError::Cancelled) => Err(BenchError::Stopped),

@@ -3,7 +3,7 @@
 use crate::player::Played;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Side;
-use bentpipe_results::{FlowRow, LegCounts, LinkRow, Outcome, Sample};
+use bentpipe_results::{FlowRow, LegCounts, LinkRow, RunResults, Sample};
 use bentpipe_scenario::{RunEnd, Scenario};
 
 /// The link that is looked at, in the direction from the server.
@@ -38,19 +38,19 @@ pub(super) struct Measured {
 
 /// The figures of a run of `scenario`.
 pub(super) fn measure(scenario: &Scenario, played: &Played) -> Measured {
-    let Played { outcome, late } = played;
-    let transfers = || outcome.transfers.iter().map(|row| row.transfer);
+    let Played { results, late } = played;
+    let transfers = || results.transfers.iter().map(|row| row.transfer);
     let complete = transfers().all(|transfer| transfer.completed.is_some());
     let unfinished = scenario.run.end == RunEnd::FlowsDone && !complete;
     // A connection that broke ends the run, but does not make it a quick one.
-    let end = if unfinished { scenario.run.duration } else { outcome.run.end };
+    let end = if unfinished { scenario.run.duration } else { results.run.end };
     let begin = transfers().map(|transfer| transfer.started).min();
     let begin = begin.filter(|_| scenario.run.end == RunEnd::FlowsDone);
     let begin = begin.map_or(Duration::ZERO, |at| at.saturating_since(Instant::ZERO));
     let seconds = end.saturating_sub(begin).as_secs_f64();
-    let delivered: u64 = foreground(outcome).map(|flow| flow.counts.delivered).sum();
+    let delivered: u64 = foreground(results).map(|flow| flow.counts.delivered).sum();
     let link =
-        |from: &str| outcome.links.iter().find(move |link| link.name == LINK && link.from == from);
+        |from: &str| results.links.iter().find(move |link| link.name == LINK && link.from == from);
     let ends = scenario.links.iter().find(|link| link.name == LINK).map(|link| link.between);
     let [forward, back] = match ends {
         Some(ends) => ends.map(|end| link(&scenario.node(end).name)),
@@ -61,20 +61,20 @@ pub(super) fn measure(scenario: &Scenario, played: &Played) -> Measured {
         unfinished: f64::from(u8::from(unfinished)),
         goodput: delivered as f64 * 8.0 / seconds,
         utilisation: forward.and_then(LinkRow::utilisation).unwrap_or(0.0),
-        jain: outcome.run.fairness.unwrap_or(0.0),
+        jain: results.run.fairness.unwrap_or(0.0),
         drops: [forward, back]
             .into_iter()
             .flatten()
             .map(|link| link.counters.dropped.packets as f64)
             .sum(),
-        queueing: queueing(scenario, &outcome.series),
-        retransmitted: retransmitted(outcome),
+        queueing: queueing(scenario, &results.series),
+        retransmitted: retransmitted(results),
         late: *late,
     }
 }
 
-fn foreground(outcome: &Outcome) -> impl Iterator<Item = &FlowRow> {
-    outcome.flows.iter().filter(|flow| !flow.background)
+fn foreground(results: &RunResults) -> impl Iterator<Item = &FlowRow> {
+    results.flows.iter().filter(|flow| !flow.background)
 }
 
 fn queueing(scenario: &Scenario, series: &[Sample]) -> Option<f64> {
@@ -88,9 +88,9 @@ fn queueing(scenario: &Scenario, series: &[Sample]) -> Option<f64> {
     times.get((times.len() * 95 / 100).min(times.len().saturating_sub(1))).copied()
 }
 
-fn retransmitted(outcome: &Outcome) -> f64 {
+fn retransmitted(results: &RunResults) -> f64 {
     let sum = |count: fn(&LegCounts) -> Option<u64>| {
-        let legs = outcome.gateways.iter().map(|gateway| &gateway.legs[Side::Satellite]);
+        let legs = results.gateways.iter().map(|gateway| &gateway.legs[Side::Satellite]);
         // A gateway that is no program of ours counts nothing.
         legs.map(count).sum::<Option<u64>>().unwrap_or(0)
     };

@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut run = |place: usize, run, go_on: &mut dyn FnMut(f64) -> bool| {
         let mut go_on = |progress: Progress| go_on(progress.share);
         match play::run(&mut network, &points[place], run, None, &mut go_on) {
-            Ok(played) => Ok(Ok(played.outcome)),
+            Ok(played) => Ok(Ok(played.results)),
             // The next run would have no network either.
             Err(PlayError::Network(error)) => Err(Error::from(error)),
             Err(failed) => Ok(Err(failed.into())),

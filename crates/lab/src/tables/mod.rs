@@ -12,7 +12,7 @@ mod series;
 mod transfers;
 
 use crate::cell::{self, Column, Heading, Kind, Row};
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 
 pub use flows::FLOWS;
 pub use gateways::GATEWAYS;
@@ -97,16 +97,16 @@ impl Table {
         }
     }
 
-    /// Its rows of `outcome`.
-    pub(crate) fn rows(self, outcome: &Outcome) -> Vec<Row> {
+    /// Its rows of `results`.
+    pub(crate) fn rows(self, results: &RunResults) -> Vec<Row> {
         match self {
-            Table::Results => rows(FLOWS, &outcome.flows),
-            Table::Runs => rows(RUNS, std::slice::from_ref(&outcome.run)),
-            Table::Links => rows(LINKS, &outcome.links),
-            Table::Gateways => rows(GATEWAYS, &outcome.gateways),
-            Table::Groups => rows(GROUPS, &outcome.groups),
-            Table::Transfers => rows(TRANSFERS, &outcome.transfers),
-            Table::Series => rows(SERIES, &outcome.series),
+            Table::Results => rows(FLOWS, &results.flows),
+            Table::Runs => rows(RUNS, std::slice::from_ref(&results.run)),
+            Table::Links => rows(LINKS, &results.links),
+            Table::Gateways => rows(GATEWAYS, &results.gateways),
+            Table::Groups => rows(GROUPS, &results.groups),
+            Table::Transfers => rows(TRANSFERS, &results.transfers),
+            Table::Series => rows(SERIES, &results.series),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Real hosts, as figures need them: declared here, and brought by the program that runs figures,
 //! as the simulator is.
 
-use bentpipe_results::{Outcome, RunError};
+use bentpipe_results::{RunError, RunResults};
 use bentpipe_scenario::{Experiment, Point};
 use std::any::Any;
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ pub struct LiveRequest<'a, P> {
 /// What a run has given.
 pub struct LiveRun {
     /// Its rows; what real hosts do not count is absent.
-    pub outcome: Outcome,
+    pub results: RunResults,
     /// The share of packets that were released more than 1 ms late, of the worst link.
     pub late: f64,
     /// What 99 % of its packets were not later than, in milliseconds.

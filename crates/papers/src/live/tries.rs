@@ -64,8 +64,8 @@ fn tried<P: Sync>(
     options: &LiveOptions<'_, P>,
 ) -> Result<Tried, RunError> {
     let made = options.runner.run(&job.request, worker, options.stop)?;
-    let LiveRun { outcome, late, late_p99_ms, busy, capture, said, hosts: _ } = &made;
-    let record = RunRecord::new(outcome);
+    let LiveRun { results, late, late_p99_ms, busy, capture, said, hosts: _ } = &made;
+    let record = RunRecord::new(results);
     // It opens connections ahead of their use.
     let chromium = job.programs == Some(Programs::Chromium);
     let run = job.request.run as usize;

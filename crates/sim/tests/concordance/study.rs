@@ -2,7 +2,7 @@
 
 use crate::support::parsed;
 use bentpipe_core::time::Duration;
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -94,7 +94,7 @@ impl Study {
     /// Ours of a group, by row.
     pub(crate) fn run(&self, group: &Group) -> Vec<f64> {
         // Rows of the same scenario share its runs.
-        let mut runs: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
+        let mut runs: BTreeMap<String, Vec<RunResults>> = BTreeMap::new();
         let rows = group.rows.iter().map(|row| {
             let text = self.text(group, row);
             let runs = runs.entry(text).or_insert_with_key(|text| outcomes(text, group.runs));
@@ -118,7 +118,7 @@ impl Study {
     }
 }
 
-fn outcomes(text: &str, runs: u64) -> Vec<Outcome> {
+fn outcomes(text: &str, runs: u64) -> Vec<RunResults> {
     let scenario = parsed(text);
     let run = |number| bentpipe_sim::run(&scenario, number, |_| true).expect("it runs");
     (0..runs).map(run).collect()
@@ -126,7 +126,7 @@ fn outcomes(text: &str, runs: u64) -> Vec<Outcome> {
 
 impl Row {
     /// Its figure of one run.
-    fn of(&self, outcome: &Outcome, measure: Measure) -> f64 {
+    fn of(&self, outcome: &RunResults, measure: Measure) -> f64 {
         match self.measure.unwrap_or(measure) {
             Measure::Goodput => {
                 let goodput = match &self.flow {

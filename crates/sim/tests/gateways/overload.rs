@@ -1,11 +1,11 @@
 //! Many transfers that ask for as much as a link carries of which the gateways were told nothing.
 
 use crate::support::{brief, link, outcome};
-use bentpipe_results::{Completions, Outcome};
+use bentpipe_results::{Completions, RunResults};
 
 /// A link that is asked for all that it carries, for a minute and a half, by transfers of 100 KB on
 /// the mean.
-fn overloaded(split: bool) -> Outcome {
+fn overloaded(split: bool) -> RunResults {
     outcome(&format!(
         "[run]\nduration = \"90s\"\nwarm-up = \"30s\"\n\
          [host.server]\ntcp = \"linux\"\n[host.client]\ntcp = \"linux\"\n\
@@ -19,12 +19,12 @@ fn overloaded(split: bool) -> Outcome {
     ))
 }
 
-fn drop_share(outcome: &Outcome, name: &str, from: &str) -> f64 {
+fn drop_share(outcome: &RunResults, name: &str, from: &str) -> f64 {
     let counters = &link(outcome, name, from).counters;
     counters.dropped.packets as f64 / counters.offered.packets as f64
 }
 
-fn completions(outcome: &Outcome, flow: &str) -> Completions {
+fn completions(outcome: &RunResults, flow: &str) -> Completions {
     let flow = outcome.flows.iter().find(|row| row.name == flow).expect("a flow of that name");
     flow.completions.expect("its times are kept")
 }
@@ -52,7 +52,7 @@ fn short_transfers_lose_less_than_without_gateways() {
 
 /// One hub, two remotes with links of their own, one of which is asked for twice as much as it
 /// carries.
-fn hub(with_overloaded: bool, iw: &str) -> Outcome {
+fn hub(with_overloaded: bool, iw: &str) -> RunResults {
     let overload = match with_overloaded {
         true => {
             "[flow.overload]\nfrom = \"server\"\nto = \"a\"\nworkload = \"poisson\"\nload = \"200%\"\nof = \"narrow\"\n\

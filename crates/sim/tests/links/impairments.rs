@@ -2,9 +2,9 @@
 
 use super::{DATAGRAMS, DONE, TRANSFER, scenario};
 use crate::support::{link, main_flow, played};
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 
-fn datagrams(keys: &str) -> Outcome {
+fn datagrams(keys: &str) -> RunResults {
     let keys = format!(
         "delay = \"10ms\"\n{keys}\nback = {{ jitter = \"0s\", corrupt = 0, duplicate = 0, reorder = 0 }}"
     );

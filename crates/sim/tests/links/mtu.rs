@@ -4,7 +4,7 @@ use super::DONE;
 use crate::support::{link, main_flow, outcome};
 
 /// A transfer over a path whose middle link has this MTU, with gateways or routers at its ends.
-fn path(kind: &str, mtu: &str) -> bentpipe_results::Outcome {
+fn path(kind: &str, mtu: &str) -> bentpipe_results::RunResults {
     let node = |name: &str, lan: &str| match kind {
         "gateway" => format!("[gateway.{name}]\nlan-links = \"{lan}\""),
         _ => format!("[router.{name}]"),

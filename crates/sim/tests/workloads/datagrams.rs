@@ -3,15 +3,15 @@
 use super::{flow, lasting, ms, scenario, times};
 use crate::support::{brief, main_flow, outcome, played};
 use bentpipe_core::units::Rate;
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 
 /// One flow, for so many seconds.
-fn only(link: &str, keys: &str, seconds: u64) -> Outcome {
+fn only(link: &str, keys: &str, seconds: u64) -> RunResults {
     played(&lasting(seconds, link, &flow(keys)))
 }
 
 /// One flow that counts, until it is done.
-fn counted(link: &str, keys: &str) -> Outcome {
+fn counted(link: &str, keys: &str) -> RunResults {
     played(&scenario(link, &flow(&format!("{keys}\nbackground = false"))))
 }
 

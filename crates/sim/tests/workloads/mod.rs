@@ -11,7 +11,7 @@ mod stops;
 
 use crate::support::{parsed, played};
 use bentpipe_core::time::Duration;
-use bentpipe_results::Outcome;
+use bentpipe_results::RunResults;
 use bentpipe_scenario::Scenario;
 
 /// Two hosts, `server` and `client`, a link `sat` between them, 250 ms each way, and what is added,
@@ -49,12 +49,12 @@ fn flow(keys: &str) -> String {
 }
 
 /// The outcome of one flow over a link without a rate.
-fn alone(keys: &str) -> Outcome {
+fn alone(keys: &str) -> RunResults {
     played(&scenario("", &flow(keys)))
 }
 
 /// How long each of its transfers took.
-fn times(outcome: &Outcome) -> Vec<Duration> {
+fn times(outcome: &RunResults) -> Vec<Duration> {
     let took = |row: &bentpipe_results::TransferRow| {
         let transfer = row.transfer;
         transfer.completed.expect("it is complete").saturating_since(transfer.started)

@@ -64,7 +64,7 @@ impl LiveRunner for Testbeds {
         };
         let made = ephemeral::run(&request, point, run, record, stop)?;
         Ok(LiveRun {
-            outcome: made.run.outcome,
+            results: made.run.results,
             late: made.run.late,
             late_p99_ms: made.run.late_p99_ms,
             busy: made.run.busy,

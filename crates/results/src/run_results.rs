@@ -9,7 +9,7 @@ use bentpipe_core::time::{Duration, Instant};
 
 /// All results of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct RunResults {
     /// The run as a whole.
     pub run: RunRow,
     /// Its flows.

@@ -5,7 +5,7 @@ use crate::network::LinkReport;
 use bentpipe_core::time::Instant;
 use bentpipe_gateway::{PerSide, Reason, Release};
 use bentpipe_results::{
-    Completions, FlowCounts, FlowId, FlowRow, GatewayRow, GroupRow, LegCounts, LinkRow, Outcome,
+    Completions, FlowCounts, FlowId, FlowRow, GatewayRow, GroupRow, LegCounts, LinkRow, RunResults,
     RunRow, Transfer, TransferRow, goodput, life, most_goodputs,
 };
 use bentpipe_scenario::{NodeIndex, Scenario};
@@ -21,7 +21,7 @@ pub(super) struct Measured {
 }
 
 /// The results of run `run` of `scenario`.
-pub(super) fn outcome(scenario: &Scenario, run: u64, measured: &Measured) -> Outcome {
+pub(super) fn results(scenario: &Scenario, run: u64, measured: &Measured) -> RunResults {
     let Played { measured: span, flows: played } = &measured.played;
     let max = most_goodputs(scenario).into_iter().chain(std::iter::repeat(None));
     let flows = played.iter().zip(max);
@@ -32,7 +32,7 @@ pub(super) fn outcome(scenario: &Scenario, run: u64, measured: &Measured) -> Out
         let name = &scenario.node(NodeIndex(*node)).name;
         gateway_row(name, &before["totals"], &after["totals"])
     });
-    Outcome {
+    RunResults {
         run: RunRow::of(scenario.seeds(run).run(), *span, &flows, &links),
         transfers: transfer_rows(played),
         gateways: gateways.collect(),
