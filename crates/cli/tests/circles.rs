@@ -21,7 +21,16 @@ const ROOMS: [(&str, &[&str], &str); 2] = [
     ),
     (
         "sim",
-        &["build", "capture", "middleboxes", "record", "simulation", "stream", "workload", "world"],
+        &[
+            "build",
+            "capture",
+            "measurement",
+            "middleboxes",
+            "simulation",
+            "stream",
+            "workload",
+            "world",
+        ],
         "a simulation is a world with users, and its users and witnesses act on that world",
     ),
 ];

@@ -3,7 +3,7 @@
 use crate::build::{Built, Layout, build};
 use crate::capture::Capture;
 use crate::faults;
-use crate::record::Sampler;
+use crate::measurement::Sampler;
 use crate::simulation::Simulation;
 use crate::stream::Stream;
 use crate::world::World;
@@ -98,12 +98,12 @@ pub fn run_into(
     simulation.run(limit);
     let end = simulation.world().now();
     let after = Counts::of(scenario, &layout, &mut simulation);
-    let (records, world) = (simulation.records(), simulation.world());
+    let (meters, world) = (simulation.meters(), simulation.world());
     let measured = (warm_up.min(end), end);
     let links = links(scenario, &layout, world, [&before, &after], measured)?;
     let gateways = gateways(&before, after);
     let max = most_goodputs(scenario);
-    let (flows, transfers) = records.rows(world, &before.flows, measured, &max);
+    let (flows, transfers) = meters.rows(world, &before.flows, measured, &max);
     let run = RunRow {
         packets: Some(world.packets()),
         digest: Some(world.trace()),
@@ -155,7 +155,7 @@ struct LineCounts {
 impl Counts {
     /// Up to now.
     fn of(scenario: &Scenario, layout: &Layout, simulation: &mut Simulation) -> Counts {
-        let flows = simulation.records().counts(simulation.world());
+        let flows = simulation.meters().counts(simulation.world());
         let world = simulation.world_mut();
         let lines = layout.lines().map(|line| {
             world.refresh(line);

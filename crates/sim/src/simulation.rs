@@ -9,9 +9,9 @@ use self::call::SERVICE_PORTS;
 use crate::barrier::Barriers;
 use crate::capture::Name;
 use crate::host::SessionKey;
+use crate::measurement::{FlowMeters, SequenceLog};
 use crate::middleboxes::WebCache;
 use crate::packet::{Content, Datagram, Echo};
-use crate::record::{Records, SequenceLog};
 use crate::stream::Stream;
 use crate::workload::Workload;
 use crate::world::{Endpoint, NodeId, World};
@@ -36,7 +36,7 @@ pub struct Simulation {
 pub struct Net {
     world: World<Stream>,
     /// What flows have done.
-    pub records: Records,
+    pub meters: FlowMeters,
     /// Moment, order of setting, workload, and the workload's own mark.
     timers: BTreeSet<(Instant, u64, usize, u64)>,
     timers_set: u64,
@@ -153,7 +153,7 @@ impl Net {
     /// Ends both what `end` does and what it counts for, as if its process had been killed.
     pub fn quit(&mut self, end: Endpoint) {
         if let Some((connection, stream)) = self.world.session(end) {
-            self.records.depart(end, stream, connection);
+            self.meters.depart(end, stream, connection);
         }
         self.abort(end);
     }
@@ -254,13 +254,13 @@ impl Simulation {
     }
 
     /// What the flows have done.
-    pub fn records(&self) -> &Records {
-        &self.net.records
+    pub fn meters(&self) -> &FlowMeters {
+        &self.net.meters
     }
 
     /// What the flows have done, to add flows.
-    pub fn records_mut(&mut self) -> &mut Records {
-        &mut self.net.records
+    pub fn meters_mut(&mut self) -> &mut FlowMeters {
+        &mut self.net.meters
     }
 
     /// The world, to break something in it.
@@ -292,7 +292,7 @@ impl Simulation {
 
     /// Whether all flows are over that it waits for.
     pub(crate) fn is_over(&self) -> bool {
-        self.ends_with_flows && self.net.records.all_done()
+        self.ends_with_flows && self.net.meters.all_done()
     }
 
     /// A workload, by its number.
@@ -337,7 +337,7 @@ impl Simulation {
             self.tell_workloads();
         }
         if let Some(log) = &mut self.sequence {
-            log.record(&mut self.net.world, &self.net.records);
+            log.record(&mut self.net.world, &self.net.meters);
         }
     }
 
@@ -347,7 +347,7 @@ impl Simulation {
             if let Some((end, (owner, tag, notice))) = self.net.world.poll_notice() {
                 self.call(owner, |workload, net| workload.on_notice(net, end, tag, notice));
             } else if let Some((end, stream, connection)) = self.net.world.poll_departed() {
-                self.net.records.depart(end, &stream, &connection);
+                self.net.meters.depart(end, &stream, &connection);
                 if let Some((host, key)) = &stream.callee {
                     for host in self.net.hosts_as(*host).collect::<Vec<_>>() {
                         self.net.world.host_mut(host).expect_no_more(key);

@@ -268,7 +268,7 @@ fn nothing_stands_when_a_flow_has_been_stopped() {
         let scenario = papers_page("bharadwaj-2001-2", version, 4, &keys).scenario();
         let mut built = build(&scenario, 0);
         built.simulation.run(Instant::from_millis(20_000));
-        assert!(built.simulation.records().flows()[0].begun > 1);
+        assert!(built.simulation.meters().flows()[0].begun > 1);
         // Caches are hosts like others: after TIME-WAIT there is no timer left.
         assert!(!built.simulation.run(Instant::from_millis(3_600_000)), "{version}");
     }

@@ -17,7 +17,7 @@ use rand_pcg::Pcg64Mcg;
 pub(super) fn add(simulation: &mut Simulation, scenario: &Scenario, layout: &Layout, seeds: Seeds) {
     for flow in &scenario.flows {
         for instance in flow.instances() {
-            let id = simulation.records_mut().add(instance.clone(), flow.background);
+            let id = simulation.meters_mut().add(instance.clone(), flow.background);
             let ends = Ends {
                 flow: id,
                 from: layout.node(flow.from),

@@ -3,7 +3,7 @@
 
 use super::{AGAIN, Ends, Workload};
 use crate::barrier::Ticket;
-use crate::record::{Role, TransferId};
+use crate::measurement::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
 use crate::world::Endpoint;
@@ -52,7 +52,7 @@ impl Bulk {
         if self.is_prearranged() {
             return self.connect(net, true);
         }
-        self.transfer = Some(net.records.begin(net.now(), self.ends.flow));
+        self.transfer = Some(net.meters.begin(net.now(), self.ends.flow));
         let source = self.open.iter().copied().find(|end| end.host == self.ends.from);
         if let Some(source) = source {
             self.send(net, source);
@@ -85,7 +85,7 @@ impl Bulk {
     /// Opens the connection; `sends`: the transfer begins with it.
     fn connect(&mut self, net: &mut Net, sends: bool) {
         if sends {
-            self.transfer = Some(net.records.begin(net.now(), self.ends.flow));
+            self.transfer = Some(net.meters.begin(net.now(), self.ends.flow));
         }
         let Ends { from, to, tcp_from, tcp_to, .. } = self.ends;
         let call = match self.opened_by {
@@ -140,7 +140,7 @@ impl Workload for Bulk {
         match (notice, tag) {
             (Notice::Begun, SOURCE) => {
                 self.open.push(end);
-                net.records.attach(end, self.ends.flow, Role::Source);
+                net.meters.attach(end, self.ends.flow, Role::Source);
                 if self.opened_by == scenario::FlowEnd::To && self.transfer.is_some() {
                     self.send(net, end);
                 }
@@ -148,19 +148,19 @@ impl Workload for Bulk {
             (Notice::Connected, SOURCE) => self.arrive(net),
             (Notice::Begun, _) => {
                 self.open.push(end);
-                net.records.attach(end, self.ends.flow, Role::Sink);
+                net.meters.attach(end, self.ends.flow, Role::Sink);
                 net.expect(end, 1);
             }
             (Notice::Received(read), SINK) => {
                 let Some(transfer) = self.transfer else { return };
                 match self.bytes {
                     Some(bytes) if read >= bytes => {
-                        net.records.first_byte(now, transfer);
-                        net.records.complete(now, transfer, bytes);
-                        net.records.finish(now, self.ends.flow);
+                        net.meters.first_byte(now, transfer);
+                        net.meters.complete(now, transfer, bytes);
+                        net.meters.finish(now, self.ends.flow);
                     }
                     bytes => {
-                        net.records.first_byte(now, transfer);
+                        net.meters.first_byte(now, transfer);
                         if let Some(bytes) = bytes {
                             net.expect(end, bytes);
                         }
@@ -170,7 +170,7 @@ impl Workload for Bulk {
             (Notice::PeerClosed, SINK) => net.close(end),
             (Notice::Reset | Notice::TimedOut, _) => {
                 self.desert(net);
-                net.records.finish(now, self.ends.flow);
+                net.meters.finish(now, self.ends.flow);
             }
             (Notice::Gone, _) => self.open.retain(|open| *open != end),
             _ => {}

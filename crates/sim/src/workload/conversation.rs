@@ -11,7 +11,7 @@ mod fetching;
 
 use super::Ends;
 use super::replies::Replies;
-use crate::record::Role;
+use crate::measurement::Role;
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
 use crate::world::{Endpoint, NodeId};
@@ -121,7 +121,7 @@ impl Conversations {
     ) -> ConversationId {
         let client = (self.ends.to, self.ends.tcp_to);
         let id = self.begin(net, Purpose::Errand(errand), client, first, server_closes);
-        net.records.attach(self.open[&id].client, self.ends.flow, Role::Sink);
+        net.meters.attach(self.open[&id].client, self.ends.flow, Role::Sink);
         id
     }
 
@@ -198,7 +198,7 @@ impl Conversations {
     ) -> Option<(Errand, ConversationId, Said)> {
         let (id, at_server) = (tag >> 1, tag & 1 == SERVER);
         if notice == Notice::Begun && at_server {
-            net.records.attach(end, self.ends.flow, Role::Source);
+            net.meters.attach(end, self.ends.flow, Role::Source);
         }
         let Some(conversation) = self.open.get_mut(&id) else {
             // One that is over: all that is left is to close.

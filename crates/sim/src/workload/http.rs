@@ -101,7 +101,7 @@ impl Workload for Http {
                 for id in page.connections() {
                     self.conversations.close(net, id);
                 }
-                net.records.finish(net.now(), self.flow);
+                net.meters.finish(net.now(), self.flow);
             }
             PageState::Complete => {
                 let think = self.plan.think.sample(&mut self.rng.think);

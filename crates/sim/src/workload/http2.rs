@@ -9,7 +9,7 @@
 
 use super::multiplex::Multiplexer;
 use super::{AGAIN, Ends, RETRY, Workload, next_moment};
-use crate::record::{Role, TransferId};
+use crate::measurement::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
 use crate::world::Endpoint;
@@ -121,7 +121,7 @@ impl Http2 {
         let sizes: Vec<u64> = self.plan.page.objects.iter().map(|size| size.count()).collect();
         let objects: Vec<_> = sizes.into_iter().map(|size| self.exchange(size)).collect();
         self.page = Page {
-            transfer: Some(net.records.begin(net.now(), self.ends.flow)),
+            transfer: Some(net.meters.begin(net.now(), self.ends.flow)),
             bytes: document.reply + objects.iter().map(|object| object.reply).sum::<u64>(),
             waiting: VecDeque::from([document]),
             left: 1 + objects.len(),
@@ -168,7 +168,7 @@ impl Http2 {
             send,
             close: false,
         });
-        net.records.attach(client, flow, Role::Sink);
+        net.meters.attach(client, flow, Role::Sink);
         Connection {
             number,
             client,
@@ -208,7 +208,7 @@ impl Http2 {
             match mark {
                 Mark::First => {
                     if let Some(transfer) = self.page.transfer {
-                        net.records.first_byte(net.now(), transfer);
+                        net.meters.first_byte(net.now(), transfer);
                     }
                 }
                 Mark::Whole(number) => {
@@ -229,13 +229,13 @@ impl Http2 {
 
     fn complete(&mut self, net: &mut Net) {
         if let Some(transfer) = self.page.transfer.take() {
-            net.records.complete(net.now(), transfer, self.page.bytes);
+            net.meters.complete(net.now(), transfer, self.page.bytes);
         }
         if self.plan.pages == Some(self.begun) {
             if let Some(connection) = self.connection.take() {
                 net.close(connection.client);
             }
-            return net.records.finish(net.now(), self.ends.flow);
+            return net.meters.finish(net.now(), self.ends.flow);
         }
         let think = self.plan.think.sample(&mut self.rng.think);
         match next_moment(net.now(), self.since, think) {
@@ -333,7 +333,7 @@ impl Workload for Http2 {
     fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let (number, at_server) = (tag >> 1, tag & 1 == SERVER);
         if notice == Notice::Begun && at_server {
-            net.records.attach(end, self.ends.flow, Role::Source);
+            net.meters.attach(end, self.ends.flow, Role::Source);
         }
         let current = self.connection.as_mut().filter(|connection| connection.number == number);
         let Some(connection) = current else {

@@ -5,7 +5,7 @@
 //! it asks for all at once, in turn over the connections (RFC 9112, 9.3).
 
 use super::conversation::{ConversationId, Conversations, Errand, Exchange, Said};
-use crate::record::TransferId;
+use crate::measurement::TransferId;
 use crate::simulation::Net;
 use bentpipe_results::FlowId;
 use bentpipe_scenario::HttpVersion;
@@ -61,7 +61,7 @@ impl Page {
         let mut page = Page {
             errand,
             settings,
-            transfer: net.records.begin(net.now(), flow),
+            transfer: net.meters.begin(net.now(), flow),
             bytes: document.reply + objects.iter().map(|object| object.reply).sum::<u64>(),
             waiting: VecDeque::from([document]),
             left: 1 + objects.len(),
@@ -125,7 +125,7 @@ impl Page {
         };
         match said {
             Said::FirstByte => {
-                net.records.first_byte(now, self.transfer);
+                net.meters.first_byte(now, self.transfer);
                 PageState::Loading
             }
             Said::Replied => {
@@ -136,7 +136,7 @@ impl Page {
                 self.left -= 1;
                 self.waiting.extend(self.objects.drain(..));
                 if self.left == 0 {
-                    net.records.complete(now, self.transfer, self.bytes);
+                    net.meters.complete(now, self.transfer, self.bytes);
                     return PageState::Complete;
                 }
                 self.fill(net, conversations);

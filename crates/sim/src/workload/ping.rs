@@ -2,8 +2,8 @@
 //! one). A transfer is a ping, from its request to its echo.
 
 use super::{Ends, Workload};
+use crate::measurement::TransferId;
 use crate::packet::Echo;
-use crate::record::TransferId;
 use crate::simulation::Net;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::PingPace;
@@ -60,10 +60,10 @@ impl Ping {
         let sequence = self.sent as u16;
         self.sent += 1;
         let Ends { flow, from, to, .. } = self.ends;
-        net.records.sent(now, flow);
-        let transfer = net.records.begin(now, flow);
+        net.meters.sent(now, flow);
+        let transfer = net.meters.begin(now, flow);
         if let Some(lost) = self.unanswered.insert(sequence, transfer) {
-            net.records.give_up(lost);
+            net.meters.give_up(lost);
         }
         net.ping(from, to, self.identifier, sequence, self.len);
         match self.pace {
@@ -82,7 +82,7 @@ impl Workload for Ping {
     fn start(&mut self, net: &mut Net) {
         self.identifier = net.echo_identifier(self.ends.from);
         if self.all_sent() {
-            net.records.finish(net.now(), self.ends.flow);
+            net.meters.finish(net.now(), self.ends.flow);
         }
         self.ping(net);
     }
@@ -91,7 +91,7 @@ impl Workload for Ping {
 
     fn on_timer(&mut self, net: &mut Net, mark: u64) {
         if mark == END {
-            net.records.finish(net.now(), self.ends.flow);
+            net.meters.finish(net.now(), self.ends.flow);
         } else if mark == self.sent {
             self.ping(net);
         }
@@ -99,11 +99,11 @@ impl Workload for Ping {
 
     fn on_echo(&mut self, net: &mut Net, at: Instant, echo: Echo) {
         let Some(transfer) = self.unanswered.remove(&echo.sequence) else { return };
-        net.records.complete(at, transfer, echo.len.into());
-        net.records.arrived(self.ends.flow, 0);
+        net.meters.complete(at, transfer, echo.len.into());
+        net.meters.arrived(self.ends.flow, 0);
         if self.all_sent() {
             if self.unanswered.is_empty() {
-                net.records.finish(at, self.ends.flow);
+                net.meters.finish(at, self.ends.flow);
             }
         } else if self.pace == PingPace::Flood {
             match self.last + MIN {

@@ -2,7 +2,7 @@
 //! its sender opens.
 
 use super::{AGAIN, Ends, Workload};
-use crate::record::{Role, TransferId};
+use crate::measurement::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
 use crate::world::Endpoint;
@@ -60,7 +60,7 @@ impl Poisson {
         let id = self.begun;
         let bytes = self.size.sample(&mut self.rng.size).count();
         let Ends { flow, from, to, tcp_from, tcp_to } = self.ends;
-        let transfer = net.records.begin(net.now(), flow);
+        let transfer = net.meters.begin(net.now(), flow);
         let tags = [id << 1, id << 1 | SINK];
         let tcp = [tcp_from, tcp_to];
         let source = net.open(Call {
@@ -72,7 +72,7 @@ impl Poisson {
             send: bytes,
             close: true,
         });
-        net.records.attach(source, flow, Role::Source);
+        net.meters.attach(source, flow, Role::Source);
         self.transfers.insert(id, Sending { transfer, bytes, ends: vec![source] });
     }
 }
@@ -96,7 +96,7 @@ impl Workload for Poisson {
     fn on_notice(&mut self, net: &mut Net, end: Endpoint, tag: u64, notice: Notice) {
         let (id, at_sink) = (tag >> 1, tag & 1 == SINK);
         if notice == Notice::Begun && at_sink {
-            net.records.attach(end, self.ends.flow, Role::Sink);
+            net.meters.attach(end, self.ends.flow, Role::Sink);
         }
         if notice == Notice::PeerClosed {
             net.close(end);
@@ -108,15 +108,15 @@ impl Workload for Poisson {
                 net.expect(end, 1);
             }
             Notice::Received(read) => {
-                net.records.first_byte(net.now(), sending.transfer);
+                net.meters.first_byte(net.now(), sending.transfer);
                 if read < sending.bytes {
                     return net.expect(end, sending.bytes);
                 }
-                net.records.complete(net.now(), sending.transfer, sending.bytes);
+                net.meters.complete(net.now(), sending.transfer, sending.bytes);
                 self.transfers.remove(&id);
             }
             Notice::Reset | Notice::TimedOut | Notice::Gone => {
-                net.records.give_up(sending.transfer);
+                net.meters.give_up(sending.transfer);
                 self.transfers.remove(&id).expect("it was just seen").quit(net);
             }
             _ => {}

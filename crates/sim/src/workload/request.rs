@@ -2,7 +2,7 @@
 
 use super::conversation::{ConversationId, Conversations, Exchange, Said};
 use super::{AGAIN, Ends, RETRY, Workload, next_moment};
-use crate::record::TransferId;
+use crate::measurement::TransferId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
@@ -71,7 +71,7 @@ impl RequestResponse {
             if let Some(id) = self.current.take() {
                 self.conversations.close(net, id);
             }
-            net.records.finish(now, self.flow);
+            net.meters.finish(now, self.flow);
             return;
         }
         self.asked += 1;
@@ -80,7 +80,7 @@ impl RequestResponse {
             self.plan.reply.sample(&mut self.rng.reply).count(),
             self.plan.server_delay.sample(&mut self.rng.delay),
         );
-        self.waiting = Some((net.records.begin(now, self.flow), now, exchange.reply));
+        self.waiting = Some((net.meters.begin(now, self.flow), now, exchange.reply));
         if let Some(id) = self.current {
             self.conversations.ask(net, id, &[exchange]);
         } else {
@@ -122,10 +122,10 @@ impl Workload for RequestResponse {
             return;
         };
         match (said, self.waiting) {
-            (Said::FirstByte, Some((transfer, ..))) => net.records.first_byte(now, transfer),
+            (Said::FirstByte, Some((transfer, ..))) => net.meters.first_byte(now, transfer),
             (Said::Replied, Some((transfer, since, bytes))) => {
                 self.waiting = None;
-                net.records.complete(now, transfer, bytes);
+                net.meters.complete(now, transfer, bytes);
                 let think = self.plan.think.sample(&mut self.rng.think);
                 self.go_on(net, since, think);
             }
@@ -134,7 +134,7 @@ impl Workload for RequestResponse {
                 self.current = None;
                 if let Some((transfer, since, _)) = waiting {
                     self.waiting = None;
-                    net.records.give_up(transfer);
+                    net.meters.give_up(transfer);
                     self.go_on(net, since, RETRY);
                 }
             }

@@ -3,7 +3,7 @@
 
 use super::conversation::{ConversationId, Conversations, Exchange, Said};
 use super::{AGAIN, Ends, Workload};
-use crate::record::TransferId;
+use crate::measurement::TransferId;
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
@@ -67,7 +67,7 @@ impl Workload for Telnet {
     fn on_timer(&mut self, net: &mut Net, mark: u64) {
         // A session that broke is over.
         let Some(id) = self.session.filter(|_| mark == AGAIN) else { return };
-        self.typed.push_back(net.records.begin(net.now(), self.flow));
+        self.typed.push_back(net.meters.begin(net.now(), self.flow));
         self.conversations.ask(net, id, &[self.exchange]);
         self.go_on(net);
     }
@@ -78,19 +78,19 @@ impl Workload for Telnet {
             return;
         };
         match (said, self.typed.front()) {
-            (Said::FirstByte, Some(typed)) => net.records.first_byte(now, *typed),
+            (Said::FirstByte, Some(typed)) => net.meters.first_byte(now, *typed),
             (Said::Replied, Some(typed)) => {
                 let Exchange { request, reply, .. } = self.exchange;
                 let bytes = if reply > 0 { reply } else { request };
-                net.records.complete(now, *typed, bytes);
+                net.meters.complete(now, *typed, bytes);
                 self.typed.pop_front();
             }
             (Said::Broken, _) => {
                 self.session = None;
                 for typed in self.typed.drain(..) {
-                    net.records.give_up(typed);
+                    net.meters.give_up(typed);
                 }
-                net.records.finish(now, self.flow);
+                net.meters.finish(now, self.flow);
             }
             _ => {}
         }

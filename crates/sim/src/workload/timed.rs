@@ -48,7 +48,7 @@ impl<W: Workload> Workload for Timed<W> {
         if self.start < net.now() {
             self.workload.stop(net);
         }
-        net.records.finish(net.now(), self.flow);
+        net.meters.finish(net.now(), self.flow);
     }
 
     fn on_timer(&mut self, net: &mut Net, mark: u64) {

@@ -50,7 +50,7 @@ impl Udp {
     fn send(&mut self, net: &mut Net) {
         let Some(socket) = self.socket else { return };
         self.sent += 1;
-        net.records.sent(net.now(), self.ends.flow);
+        net.meters.sent(net.now(), self.ends.flow);
         let len = self.packet.saturating_sub(HEADERS).min(u64::from(u16::MAX) - HEADERS);
         net.datagram(socket, len as u16);
     }
@@ -120,6 +120,6 @@ impl Workload for Udp {
     }
 
     fn on_datagram(&mut self, net: &mut Net, _socket: Socket, len: u16) {
-        net.records.arrived(self.ends.flow, len.into());
+        net.meters.arrived(self.ends.flow, len.into());
     }
 }

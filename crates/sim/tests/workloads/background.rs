@@ -82,7 +82,7 @@ fn what_is_over_is_forgotten() {
         let sessions = [0, 1].map(|node| world.host(built.layout.nodes[node]).sessions());
         max = max.max(sessions[0] + sessions[1]);
     }
-    let begun = simulation.records().flows()[0].begun;
+    let begun = simulation.meters().flows()[0].begun;
     assert!((99_000..101_000).contains(&begun), "{begun}");
     // 100 a second, for the 1 s or so that they last and the 10 s of TIME-WAIT.
     println!("{begun} transfers, at most {max} connections at once");
@@ -151,7 +151,7 @@ stop = "200s"
             .unwrap();
     }
     let world = simulation.world();
-    let flow = &simulation.records().flows()[0];
+    let flow = &simulation.meters().flows()[0];
     println!("{} transfers through gateways, at most {max} flows in one", flow.completed);
     assert!(flow.completed > 9_600 && flow.begun - flow.completed < 120, "{flow:?}");
     assert_eq!(world.gateways().map(bentpipe_gateway::Gateway::flows).sum::<usize>(), 0);
@@ -168,7 +168,7 @@ fn nothing_is_left_behind_by_losses_either() {
         let link = format!("{LINK}\nloss = 0.05\nback = {{ loss = 0.05 }}");
         let mut built = build(&lasting(1000, &link, &flow(&keys)), 0);
         built.simulation.run(Instant::from_millis(1_000_000));
-        let flow = &built.simulation.records().flows()[0];
+        let flow = &built.simulation.meters().flows()[0];
         assert!(flow.completed > 1_700, "{tcp}: {flow:?}");
         let world = built.simulation.world();
         let left = [0, 1].map(|node| world.host(built.layout.nodes[node]).sessions());

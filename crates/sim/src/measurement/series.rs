@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Takes samples during a run.
 #[derive(Debug)]
 pub(crate) struct Sampler<'a> {
-    record: &'a SeriesRecording,
+    recording: &'a SeriesRecording,
     next: Instant,
     last: Instant,
     /// By flow of the run: its name, if it is to be sampled.
@@ -67,28 +67,29 @@ impl<'a> Sampler<'a> {
         simulation: &mut Simulation,
         sink: Box<dyn SeriesSink>,
     ) -> Option<Sampler<'a>> {
-        let record = &scenario.record;
-        if !record.has_series() {
+        let recording = &scenario.record;
+        if !recording.has_series() {
             return None;
         }
-        let chosen = |index: usize| record.flows.as_ref().is_none_or(|some| some.contains(&index));
+        let chosen =
+            |index: usize| recording.flows.as_ref().is_none_or(|some| some.contains(&index));
         let names: BTreeSet<String> = (scenario.flows.iter().enumerate())
-            .filter(|(index, _)| chosen(*index) && !record.flow.is_empty())
+            .filter(|(index, _)| chosen(*index) && !recording.flow.is_empty())
             .flat_map(|(_, flow)| flow.instances())
             .collect();
-        let flows: Vec<Option<Arc<str>>> = (simulation.records().flows().iter())
+        let flows: Vec<Option<Arc<str>>> = (simulation.meters().flows().iter())
             .map(|flow| names.contains(&flow.name).then(|| flow.name.as_str().into()))
             .collect();
-        let next = Instant::ZERO + record.interval;
+        let next = Instant::ZERO + recording.interval;
         let output = Output::new(sink, next);
-        if record.flow.contains(&FlowSeries::Sequence) {
+        if recording.flow.contains(&FlowSeries::Sequence) {
             simulation.record_sequence(SequenceLog::new(flows.clone(), output.clone()));
         }
         let mut links = Vec::new();
         for (index, link) in scenario.links.iter().enumerate() {
             let chosen =
                 |some: &Vec<bentpipe_scenario::LinkIndex>| some.iter().any(|i| i.0 == index);
-            if record.link.is_empty() || !record.links.as_ref().is_none_or(chosen) {
+            if recording.link.is_empty() || !recording.links.as_ref().is_none_or(chosen) {
                 continue;
             }
             let ways = [("forward", &link.forward), ("back", &link.back)];
@@ -109,7 +110,7 @@ impl<'a> Sampler<'a> {
         let middleboxes =
             middleboxes.map(|(index, id)| (scenario.middleboxes[*index].name.as_str().into(), *id));
         Some(Sampler {
-            record,
+            recording,
             next,
             last: Instant::ZERO,
             delivered: vec![0; flows.len()],
@@ -139,7 +140,7 @@ impl<'a> Sampler<'a> {
             let (name, id) = self.gateways[index].clone();
             // One that has crashed is a router.
             let Node::Gateway(gateway, _) = simulation.world().node(id) else { continue };
-            for series in &self.record.gateway {
+            for series in &self.recording.gateway {
                 let value = match series {
                     GatewaySeries::Memory => gateway.held(),
                     GatewaySeries::Flows => gateway.flows(),
@@ -149,24 +150,24 @@ impl<'a> Sampler<'a> {
         }
         for (name, id) in &self.middleboxes {
             let Node::Middlebox(middlebox) = simulation.world().node(*id) else { continue };
-            for series in &self.record.middlebox {
+            for series in &self.recording.middlebox {
                 if let Some(value) = middlebox.observed(*series, self.last) {
                     add(&self.output, now, name, series.name(), value);
                 }
             }
         }
         self.last = now;
-        self.next = now + self.record.interval;
+        self.next = now + self.recording.interval;
         self.output.complete(self.next);
     }
 
     fn flows(&mut self, simulation: &Simulation, now: Instant, seconds: f64) {
-        if self.record.flow.iter().all(|series| *series == FlowSeries::Sequence) {
+        if self.recording.flow.iter().all(|series| *series == FlowSeries::Sequence) {
             return;
         }
-        let (records, world) = (simulation.records(), simulation.world());
+        let (meters, world) = (simulation.meters(), simulation.world());
         let mut sources = vec![Sources::default(); self.flows.len()];
-        for (&end, &(flow, role)) in &records.ends {
+        for (&end, &(flow, role)) in &meters.ends {
             if role == Role::Source
                 && let Some(sources) = sources.get_mut(flow.0)
                 && let Some((connection, _)) = world.session(end)
@@ -185,14 +186,14 @@ impl<'a> Sampler<'a> {
                 }
             }
         }
-        let counts: Vec<FlowCounts> = match self.record.flow.contains(&FlowSeries::Throughput) {
-            true => records.counts(world),
+        let counts: Vec<FlowCounts> = match self.recording.flow.contains(&FlowSeries::Throughput) {
+            true => meters.counts(world),
             false => Vec::new(),
         };
         for (index, name) in self.flows.iter().enumerate() {
             let (Some(name), at) = (name, &sources[index]) else { continue };
             let time = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
-            for series in &self.record.flow {
+            for series in &self.recording.flow {
                 let value = match series {
                     FlowSeries::Cwnd => at.any.then_some(at.cwnd as f64),
                     FlowSeries::Ssthresh => at.ssthresh.map(|bytes| bytes as f64),
@@ -221,7 +222,7 @@ impl<'a> Sampler<'a> {
             let lost = line.counters().lost.packets;
             let sent = counters.offered.bytes - counters.dropped.bytes - queued.bytes;
             let put = |quantity, value| add(&self.output, now, &probe.name, quantity, value);
-            for series in &self.record.link {
+            for series in &self.recording.link {
                 match series {
                     LinkSeries::Queue => {
                         put("queue-packets", queued.packets as f64);

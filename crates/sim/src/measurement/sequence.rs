@@ -2,7 +2,7 @@
 //! time-sequence graph (Shepard 1991) shows.
 
 use super::output::Output;
-use super::{Records, Role};
+use super::{FlowMeters, Role};
 use crate::host::{SessionKey, Slot};
 use crate::stream::Stream;
 use crate::world::{Endpoint, NodeId, What, World};
@@ -41,7 +41,7 @@ impl SequenceLog {
 
     /// Sorts out what has passed the hosts. To be called before a connection could be over and
     /// another one have its name.
-    pub(crate) fn record(&mut self, world: &mut World<Stream>, records: &Records) {
+    pub(crate) fn record(&mut self, world: &mut World<Stream>, meters: &FlowMeters) {
         for passed in world.passed() {
             let place = (passed.host, passed.key);
             let slot = world.host(passed.host).slot(&passed.key);
@@ -52,7 +52,7 @@ impl SequenceLog {
                 _ => None,
             };
             if let (Some(isn), Some(slot)) = (opened, slot) {
-                let flow = records.whose(Endpoint { host: passed.host, slot });
+                let flow = meters.whose(Endpoint { host: passed.host, slot });
                 let flow = flow.filter(|(_, role)| *role == Role::Source);
                 let name = flow.and_then(|(flow, _)| self.flows.get(flow.0)?.clone());
                 self.connections.insert(place, Known { slot, name, isn, near: 0 });

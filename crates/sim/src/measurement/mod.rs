@@ -1,6 +1,6 @@
-//! What a run counts while it lasts.
+//! The measurement of a run while it lasts: flows, transfers and time series.
 //!
-//! Every flow of a scenario has a [`FlowRecord`]: it counts over all connections that the flow's
+//! Every flow of a scenario has a [`FlowMeter`]: it counts over all connections that the flow's
 //! workload attaches to it, from the end of the warm-up on. Work that has a beginning and an end (a
 //! file, a reply, a page) is a [`Transfer`]. Links and gateways count for themselves; their
 //! counts at the end of the warm-up are taken off.
@@ -10,7 +10,7 @@ mod output;
 mod sequence;
 mod series;
 
-pub use flow::{FlowRecord, Role, TransferId};
+pub use flow::{FlowMeter, Role, TransferId};
 pub(crate) use sequence::SequenceLog;
 pub(crate) use series::Sampler;
 
@@ -23,10 +23,10 @@ use bentpipe_results::{FlowCounts, FlowId, FlowRow, Transfer, TransferRow};
 use slab::Slab;
 use std::collections::BTreeMap;
 
-/// All flows of a run.
+/// The meters of all flows of a run.
 #[derive(Debug, Default)]
-pub struct Records {
-    flows: Vec<FlowRecord>,
+pub struct FlowMeters {
+    flows: Vec<FlowMeter>,
     /// How many flows that are not background there are, and how many of them are over.
     foreground: (usize, usize),
     /// Of flows that are not background.
@@ -37,16 +37,16 @@ pub struct Records {
     ends: BTreeMap<Endpoint, (FlowId, Role)>,
 }
 
-impl Records {
+impl FlowMeters {
     /// A flow of this name. Background flows count neither for fairness nor for the end of a run.
     pub fn add(&mut self, name: String, background: bool) -> FlowId {
         self.foreground.0 += usize::from(!background);
-        self.flows.push(FlowRecord::new(name, background));
+        self.flows.push(FlowMeter::new(name, background));
         FlowId(self.flows.len() - 1)
     }
 
     /// The flows, in the order in which they were added.
-    pub fn flows(&self) -> &[FlowRecord] {
+    pub fn flows(&self) -> &[FlowMeter] {
         &self.flows
     }
 
@@ -68,11 +68,11 @@ impl Records {
 
     /// A transfer of `flow` begins.
     pub fn begin(&mut self, now: Instant, flow: FlowId) -> TransferId {
-        let record = &mut self.flows[flow.0];
-        record.started.get_or_insert(now);
-        record.begun += 1;
+        let meter = &mut self.flows[flow.0];
+        meter.started.get_or_insert(now);
+        meter.begun += 1;
         let transfer = Transfer { flow, started: now, first_byte: None, completed: None, bytes: 0 };
-        if record.background {
+        if meter.background {
             return TransferId(flow, self.passing.insert(transfer));
         }
         self.transfers.push(transfer);
@@ -91,9 +91,9 @@ impl Records {
         let Some(transfer) = self.transfer_mut(id) else { return };
         (transfer.completed, transfer.bytes) = (Some(now), bytes);
         let took = now.saturating_since(transfer.started);
-        let record = &mut self.flows[id.0.0];
-        record.completed += 1;
-        record.took += took;
+        let meter = &mut self.flows[id.0.0];
+        meter.completed += 1;
+        meter.took += took;
         self.forget(id);
     }
 
@@ -118,24 +118,24 @@ impl Records {
 
     /// A flow has sent a datagram, or a ping.
     pub fn sent(&mut self, now: Instant, flow: FlowId) {
-        let record = &mut self.flows[flow.0];
-        record.started.get_or_insert(now);
-        record.past.datagrams += 1;
+        let meter = &mut self.flows[flow.0];
+        meter.started.get_or_insert(now);
+        meter.past.datagrams += 1;
     }
 
     /// A datagram of `bytes` has arrived at the sink, or a ping's answer at the source.
     pub fn arrived(&mut self, flow: FlowId, bytes: u64) {
-        let record = &mut self.flows[flow.0];
-        record.past.arrived += 1;
-        record.past.delivered += bytes;
+        let meter = &mut self.flows[flow.0];
+        meter.past.arrived += 1;
+        meter.past.delivered += bytes;
     }
 
     /// Nothing more will come from `flow`.
     pub fn finish(&mut self, now: Instant, flow: FlowId) {
-        let record = &mut self.flows[flow.0];
-        if record.finished.is_none() {
-            record.finished = Some(now);
-            self.foreground.1 += usize::from(!record.background);
+        let meter = &mut self.flows[flow.0];
+        if meter.finished.is_none() {
+            meter.finished = Some(now);
+            self.foreground.1 += usize::from(!meter.background);
         }
     }
 
@@ -177,7 +177,7 @@ impl Records {
     }
 }
 
-impl Records {
+impl FlowMeters {
     /// The flows' results between two moments, of which `before` are the counts at the first. `max`
     /// is what the path of each could carry.
     pub(crate) fn rows(
@@ -194,10 +194,10 @@ impl Records {
                 times[transfer.flow.0].push(end.saturating_since(transfer.started));
             }
         }
-        let flows = self.flows.iter().zip(times).enumerate().map(|(index, (record, times))| {
+        let flows = self.flows.iter().zip(times).enumerate().map(|(index, (meter, times))| {
             let counts = before.get(index).map_or(counts[index], |b| counts[index].since(b));
             let max = max.get(index).copied().flatten();
-            record.row(&counts, measured, times, max)
+            meter.row(&counts, measured, times, max)
         });
         let transfers = self.transfers.iter().map(|&transfer| TransferRow {
             flow: self.flows[transfer.flow.0].name.clone(),

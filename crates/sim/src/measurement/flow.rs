@@ -1,4 +1,4 @@
-//! What a flow has done.
+//! The meter of a flow.
 
 use crate::stream::Stream;
 use bentpipe_core::tcp::buffer::Pattern;
@@ -20,9 +20,9 @@ pub enum Role {
     Sink,
 }
 
-/// A flow of a scenario, one of its `count`.
+/// The meter of a flow of a scenario: of one of its `count`.
 #[derive(Debug, Clone)]
-pub struct FlowRecord {
+pub struct FlowMeter {
     /// Its name in the scenario.
     pub name: String,
     /// It is there for the others.
@@ -43,9 +43,9 @@ pub struct FlowRecord {
     pub(super) past: FlowCounts,
 }
 
-impl FlowRecord {
-    pub(super) fn new(name: String, background: bool) -> FlowRecord {
-        FlowRecord {
+impl FlowMeter {
+    pub(super) fn new(name: String, background: bool) -> FlowMeter {
+        FlowMeter {
             name,
             background,
             started: None,
@@ -59,7 +59,7 @@ impl FlowRecord {
     }
 }
 
-impl FlowRecord {
+impl FlowMeter {
     /// The mean time that its transfers have taken.
     pub fn mean_completion(&self) -> Option<Duration> {
         let count = u128::from(self.completed);
