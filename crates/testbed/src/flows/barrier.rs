@@ -1,7 +1,7 @@
 //! Flows that wait for each other: all connect first, then all begin to send at once, one behind
 //! the other, in an order that was drawn for the run.
 
-use super::record::FlowRecord;
+use super::meter::FlowMeter;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
@@ -60,7 +60,7 @@ impl Barriers {
 impl Ticket {
     /// Comes, and waits until all have and those before it have begun. It has its turn until it is
     /// dropped. False if all is over before.
-    pub(super) fn pass(&mut self, record: &FlowRecord) -> bool {
+    pub(super) fn pass(&mut self, meter: &FlowMeter) -> bool {
         self.come = true;
         {
             let mut barrier = locked(&self.barrier);
@@ -71,7 +71,7 @@ impl Ticket {
             }
         }
         while locked(&self.barrier).going != Some(self.turn) {
-            if record.is_stopped() {
+            if meter.is_stopped() {
                 return false;
             }
             thread::park_timeout(LOOK);
@@ -106,17 +106,17 @@ mod tests {
 
     #[test]
     fn the_last_one_lets_all_pass_by_turns_and_who_deserts_is_not_waited_for() {
-        let record = FlowRecord::new("x".to_owned(), false);
+        let meter = FlowMeter::new("x".to_owned(), false);
         let mut barriers = Barriers::default();
         let tickets = [7, 3, 5].map(|turn| barriers.join("a", turn));
         let deserter = barriers.join("a", 4);
-        assert!(barriers.join("b", 9).pass(&record), "it waits for nobody");
+        assert!(barriers.join("b", 9).pass(&meter), "it waits for nobody");
         let passed = Mutex::new(Vec::new());
         thread::scope(|scope| {
             for mut ticket in tickets {
-                let (passed, record) = (&passed, &record);
+                let (passed, meter) = (&passed, &meter);
                 scope.spawn(move || {
-                    assert!(ticket.pass(record));
+                    assert!(ticket.pass(meter));
                     passed.lock().unwrap().push(ticket.turn);
                 });
             }
@@ -129,12 +129,12 @@ mod tests {
 
     #[test]
     fn who_waits_goes_when_all_is_over() {
-        let record = FlowRecord::new("x".to_owned(), false);
+        let meter = FlowMeter::new("x".to_owned(), false);
         let mut barriers = Barriers::default();
         let (mut one, _other) = (barriers.join("a", 1), barriers.join("a", 2));
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| one.pass(&record));
-            record.stop();
+            let waiting = scope.spawn(|| one.pass(&meter));
+            meter.stop();
             assert!(!waiting.join().unwrap());
         });
     }

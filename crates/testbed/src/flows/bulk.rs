@@ -2,8 +2,8 @@
 //! a barrier until all that do are connected: the transfer begins then.
 
 use super::barrier::Ticket;
+use super::meter::FlowMeter;
 use super::payload::{Incoming, Outgoing};
-use super::record::FlowRecord;
 use super::socket::{LocalEndpoint, WindowLimit};
 use bentpipe_scenario::FlowEnd;
 use socket2::{SockAddr, Socket};
@@ -15,7 +15,7 @@ use std::thread::Scope;
 /// One transfer, ready to begin.
 #[derive(Debug)]
 pub(super) struct Bulk {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     /// Where the one that opens the connection is, and whether it is the source.
     caller: LocalEndpoint,
     caller_sends: bool,
@@ -32,7 +32,7 @@ impl Bulk {
     /// A transfer between `from` and `to`; the one that does not open the connection listens
     /// already.
     pub(super) fn prepare(
-        record: Arc<FlowRecord>,
+        meter: Arc<FlowMeter>,
         [from, to]: [LocalEndpoint; 2],
         opened_by: FlowEnd,
         bytes: Option<u64>,
@@ -42,56 +42,56 @@ impl Bulk {
         let (caller, callee) = if caller_sends { (from, to) } else { (to, from) };
         let (listener, at) = callee.listener()?;
         let window = callee.window();
-        Ok(Bulk { record, caller, caller_sends, listener, at, window, bytes, barrier })
+        Ok(Bulk { meter, caller, caller_sends, listener, at, window, bytes, barrier })
     }
 
     /// Carries it.
     pub(super) fn run<'s>(self, scope: &'s Scope<'s, '_>) {
-        let Bulk { record, caller, caller_sends, listener, at, window, bytes, barrier } = self;
+        let Bulk { meter, caller, caller_sends, listener, at, window, bytes, barrier } = self;
         let transfer = Arc::new(OnceLock::new());
         if barrier.is_none() {
-            let _ = transfer.set(record.transfer());
+            let _ = transfer.set(meter.transfer());
         }
         let job = |window: WindowLimit| {
-            let (record, transfer) = (Arc::clone(&record), Arc::clone(&transfer));
-            Job { record, transfer, window, bytes, barrier: None }
+            let (meter, transfer) = (Arc::clone(&meter), Arc::clone(&transfer));
+            Job { meter, transfer, window, bytes, barrier: None }
         };
         let (mut job, mut called) = (job(caller.window()), job(window));
         (if caller_sends { &mut job } else { &mut called }).barrier = barrier;
         scope.spawn(move || {
-            let record = Arc::clone(&called.record);
-            let accepted = record.open(listener, false).and_then(|listener| {
+            let meter = Arc::clone(&called.meter);
+            let accepted = meter.open(listener, false).and_then(|listener| {
                 let (socket, _) = listener.socket().accept()?;
                 called.carry(socket, !caller_sends)
             });
-            settle(&record, accepted);
+            settle(&meter, accepted);
         });
         let connected = caller.socket().and_then(|socket| {
             // In the register before it waits: a stop ends the waiting.
-            let open = record.open(socket, false)?;
+            let open = meter.open(socket, false)?;
             open.socket().connect(&SockAddr::from(at))?;
             let socket = open.socket().try_clone()?;
             drop(open);
             job.carry(socket, caller_sends)
         });
         let called = connected.is_ok();
-        settle(&record, connected);
+        settle(&meter, connected);
         if !called {
             // Who listens waits no more, and others do not wait for it.
-            record.stop();
+            meter.stop();
         }
     }
 }
 
-fn settle(record: &FlowRecord, result: io::Result<()>) {
+fn settle(meter: &FlowMeter, result: io::Result<()>) {
     if let Err(error) = result {
-        record.failed(&error);
-        record.finish();
+        meter.failed(&error);
+        meter.finish();
     }
 }
 
 struct Job {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     /// Its number, once it has begun.
     transfer: Arc<OnceLock<usize>>,
     window: WindowLimit,
@@ -102,17 +102,17 @@ struct Job {
 
 impl Job {
     fn carry(mut self, socket: Socket, sends: bool) -> io::Result<()> {
-        let open = self.record.open(socket, sends)?;
+        let open = self.meter.open(socket, sends)?;
         let socket = open.socket();
         if sends {
-            self.record.connected();
+            self.meter.connected();
             let mut bytes = self.bytes.unwrap_or(u64::MAX);
             let mut outgoing = Outgoing::default();
             if let Some(mut barrier) = self.barrier.take() {
-                if !barrier.pass(&self.record) {
+                if !barrier.pass(&self.meter) {
                     return Ok(());
                 }
-                let _ = self.transfer.set(self.record.transfer());
+                let _ = self.transfer.set(self.meter.transfer());
                 bytes -= outgoing.begin(socket, bytes)?;
             }
             outgoing.send(socket, bytes)?;
@@ -129,13 +129,13 @@ impl Job {
                 return Ok(());
             }
             // Its source has begun it before it has sent.
-            let transfer = *self.transfer.get_or_init(|| self.record.transfer());
-            self.record.first_byte(transfer);
-            self.record.delivered(count);
+            let transfer = *self.transfer.get_or_init(|| self.meter.transfer());
+            self.meter.first_byte(transfer);
+            self.meter.delivered(count);
             read += count;
             if Some(read) == self.bytes {
-                self.record.complete(transfer, read);
-                self.record.finish();
+                self.meter.complete(transfer, read);
+                self.meter.finish();
             }
         }
     }

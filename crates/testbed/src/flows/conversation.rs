@@ -2,8 +2,8 @@
 //! it was asked. What belongs to a request is known to both ends here and not written into it, so
 //! that requests and replies are exactly as long as the scenario says.
 
+use super::meter::{FlowMeter, Open};
 use super::payload::{Incoming, Outgoing};
-use super::record::{FlowRecord, Open};
 use super::socket::{LocalEndpoint, WindowLimit};
 use bentpipe_core::time::{Duration, Instant};
 use socket2::{SockAddr, Socket};
@@ -38,7 +38,7 @@ type Expected = Arc<Mutex<BTreeMap<u16, Receiver<Exchange>>>>;
 /// The flow's server, and where clients find it.
 #[derive(Debug)]
 pub(super) struct Conversations {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     client: LocalEndpoint,
     listener: Mutex<Option<Socket>>,
     at: SocketAddr,
@@ -50,7 +50,7 @@ pub(super) struct Conversations {
 impl Conversations {
     /// A server at `from` that listens already, for clients at `to`.
     pub(super) fn prepare(
-        record: Arc<FlowRecord>,
+        meter: Arc<FlowMeter>,
         [from, to]: [LocalEndpoint; 2],
     ) -> io::Result<Conversations> {
         // Programs that ask and answer on connections that stay open switch Nagle's algorithm off.
@@ -60,31 +60,31 @@ impl Conversations {
         });
         let (listener, at) = from.listener()?;
         let (listener, expected) = (Mutex::new(Some(listener)), Expected::default());
-        Ok(Conversations { record, client: to, listener, at, window: from.window(), expected })
+        Ok(Conversations { meter, client: to, listener, at, window: from.window(), expected })
     }
 
     /// Answers from now on.
     pub(super) fn serve<'s>(&self, scope: &'s Scope<'s, '_>) {
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Ok(listener)) = listener.map(|listener| self.record.open(listener, false)) else {
+        let Some(Ok(listener)) = listener.map(|listener| self.meter.open(listener, false)) else {
             return;
         };
-        let (record, expected) = (Arc::clone(&self.record), Arc::clone(&self.expected));
+        let (meter, expected) = (Arc::clone(&self.meter), Arc::clone(&self.expected));
         let window = self.window;
         scope.spawn(move || {
             loop {
                 let (socket, peer) = match listener.socket().accept() {
                     Ok(accepted) => accepted,
-                    Err(error) => return record.failed(&error),
+                    Err(error) => return meter.failed(&error),
                 };
                 let port = peer.as_socket().map_or(0, |peer| peer.port());
                 let asked = expected.lock().unwrap_or_else(PoisonError::into_inner).remove(&port);
-                let (Some(asked), Ok(open)) = (asked, record.open(socket, true)) else { continue };
-                record.connected();
-                let record = Arc::clone(&record);
+                let (Some(asked), Ok(open)) = (asked, meter.open(socket, true)) else { continue };
+                meter.connected();
+                let meter = Arc::clone(&meter);
                 scope.spawn(move || {
-                    if let Err(error) = answer(&record, &open, window, &asked) {
-                        record.failed(&error);
+                    if let Err(error) = answer(&meter, &open, window, &asked) {
+                        meter.failed(&error);
                     }
                 });
             }
@@ -96,7 +96,7 @@ impl Conversations {
     /// # Errors
     /// It cannot be opened.
     pub(super) fn open(&self) -> io::Result<Client> {
-        let open = self.record.open(self.client.socket()?, false)?;
+        let open = self.meter.open(self.client.socket()?, false)?;
         let port = open.socket().local_addr()?.as_socket().map_or(0, |local| local.port());
         let (asks, asked) = channel();
         let lock = || self.expected.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,16 +105,16 @@ impl Conversations {
             lock().remove(&port);
             return Err(error);
         }
-        let record = Arc::clone(&self.record);
+        let meter = Arc::clone(&self.meter);
         let (outgoing, incoming) = (Outgoing::default(), Incoming::new(self.client.window()));
-        Ok(Client { record, open, asks: Some(asks), outgoing, incoming })
+        Ok(Client { meter, open, asks: Some(asks), outgoing, incoming })
     }
 }
 
 /// A client's end of a connection. Dropping it closes the connection.
 #[derive(Debug)]
 pub(super) struct Client {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     open: Open,
     asks: Option<Sender<Exchange>>,
     outgoing: Outgoing,
@@ -149,7 +149,7 @@ impl Client {
                 if count == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
-                self.record.delivered(count);
+                self.meter.delivered(count);
                 if left == exchange.reply {
                     say(index, Said::FirstByte);
                 }
@@ -171,7 +171,7 @@ impl Drop for Client {
 
 /// The server's end: reads requests, and writes each reply when its time has come.
 fn answer(
-    record: &FlowRecord,
+    meter: &FlowMeter,
     open: &Open,
     window: WindowLimit,
     asked: &Receiver<Exchange>,
@@ -179,8 +179,8 @@ fn answer(
     let socket = open.socket();
     let (replies, due) = channel();
     thread::scope(|scope| {
-        let writing = scope.spawn(move || write(record, socket, &due));
-        let read = read(record, (socket, window), asked, &replies);
+        let writing = scope.spawn(move || write(meter, socket, &due));
+        let read = read(meter, (socket, window), asked, &replies);
         drop(replies);
         let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         read.and(written)
@@ -193,7 +193,7 @@ fn answer(
 }
 
 fn read(
-    record: &FlowRecord,
+    meter: &FlowMeter,
     (socket, window): (&Socket, WindowLimit),
     asked: &Receiver<Exchange>,
     replies: &Sender<(Instant, u64)>,
@@ -201,15 +201,15 @@ fn read(
     let mut incoming = Incoming::new(window);
     for exchange in asked {
         incoming.read_exact(socket, exchange.request)?;
-        let _ = replies.send((record.now() + exchange.delay, exchange.reply));
+        let _ = replies.send((meter.now() + exchange.delay, exchange.reply));
     }
     Ok(())
 }
 
-fn write(record: &FlowRecord, socket: &Socket, due: &Receiver<(Instant, u64)>) -> io::Result<()> {
+fn write(meter: &FlowMeter, socket: &Socket, due: &Receiver<(Instant, u64)>) -> io::Result<()> {
     let mut outgoing = Outgoing::default();
     for (at, bytes) in due {
-        if !record.wait_until(at) {
+        if !meter.wait_until(at) {
             return Ok(());
         }
         outgoing.send(socket, bytes)?;

@@ -5,7 +5,7 @@
 //! it asks for all at once, in turn over the connections (RFC 9112, 9.3).
 
 use super::conversation::{Client, Conversations, Exchange, Said};
-use super::record::FlowRecord;
+use super::meter::FlowMeter;
 use super::{RETRY, Streams};
 use bentpipe_scenario::{Http, HttpVersion};
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use std::thread;
 
 /// Loads pages as `plan` says. Random numbers are drawn as the simulator does.
 pub(super) fn run(
-    record: &Arc<FlowRecord>,
+    meter: &Arc<FlowMeter>,
     conversations: &Conversations,
     plan: &Http,
     rng: &Streams,
@@ -33,26 +33,26 @@ pub(super) fn run(
         let document = exchange(plan.page.document.count());
         let objects: Vec<Exchange> =
             plan.page.objects.iter().map(|size| exchange(size.count())).collect();
-        let transfer = record.transfer();
-        let page = Page { record, conversations, version: plan.version, transfer };
+        let transfer = meter.transfer();
+        let page = Page { meter, conversations, version: plan.version, transfer };
         let whole = page.load(&mut connections[..1], vec![document])
             && page.load(&mut connections, objects);
         if !whole {
             return;
         }
-        record.complete(transfer, plan.page.total().count());
+        meter.complete(transfer, plan.page.total().count());
         let pause = plan.think.sample(&mut think);
         let all = plan.pages == Some(loaded);
-        if !all && !record.wait_until(record.now() + pause) {
+        if !all && !meter.wait_until(meter.now() + pause) {
             return;
         }
     }
     drop(connections);
-    record.finish();
+    meter.finish();
 }
 
 struct Page<'a> {
-    record: &'a Arc<FlowRecord>,
+    meter: &'a Arc<FlowMeter>,
     conversations: &'a Conversations,
     version: HttpVersion,
     transfer: usize,
@@ -103,7 +103,7 @@ impl Page<'_> {
             };
             let done = opened.and_then(|mut one| {
                 one.ask(&objects, last, |_, said| match said {
-                    Said::FirstByte => self.record.first_byte(self.transfer),
+                    Said::FirstByte => self.meter.first_byte(self.transfer),
                     Said::Replied => replied += 1,
                 })?;
                 Ok(one)
@@ -112,8 +112,8 @@ impl Page<'_> {
             match done {
                 Ok(one) => *client = Some(one).filter(|_| !last),
                 Err(error) => {
-                    self.record.failed(&error);
-                    if !self.record.wait_until(self.record.now() + RETRY) {
+                    self.meter.failed(&error);
+                    if !self.meter.wait_until(self.meter.now() + RETRY) {
                         return false;
                     }
                 }

@@ -8,15 +8,15 @@ mod barrier;
 mod bulk;
 mod conversation;
 mod http;
+mod meter;
 mod payload;
 mod ping;
-mod record;
 mod request;
 mod socket;
 mod web;
 
 pub use crate::browser::Browser;
-pub use record::{Counts, FlowResult, Transfer};
+pub use meter::{Counts, FlowResult, Transfer};
 
 use crate::network::{NetworkError, SocketTcp};
 use barrier::{Barriers, Ticket};
@@ -28,9 +28,9 @@ use bentpipe_results::RunError;
 use bentpipe_scenario::{Flow, Http, RunEnd, Scenario, Workload};
 use bulk::Bulk;
 use conversation::Conversations;
+use meter::FlowMeter;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rand_pcg::Pcg64Mcg;
-use record::FlowRecord;
 use socket::LocalEndpoint;
 use socket2::Socket;
 use std::io;
@@ -131,7 +131,7 @@ pub fn play(
     for (flow, tcp) in scenario.flows.iter().zip(sockets) {
         for instance in flow.instances() {
             let rng = Streams { seeds, instance: instance.clone() };
-            let record = Arc::new(FlowRecord::new(instance.clone(), flow.background));
+            let meter = Arc::new(FlowMeter::new(instance.clone(), flow.background));
             let endpoint = |node: usize, tcp: &SocketTcp| {
                 let (namespace, address) = host.place(node);
                 LocalEndpoint { namespace, address, tcp: tcp.clone() }
@@ -151,32 +151,32 @@ pub fn play(
             let browser = browser.filter(|browser| browser.loads(&flow.workload));
             let act = match browser {
                 Some(browser) => {
-                    Web::prepare(Arc::clone(&record), ends, browser, &flow.workload).map(Act::Web)
+                    Web::prepare(Arc::clone(&meter), ends, browser, &flow.workload).map(Act::Web)
                 }
-                None => Act::prepare(flow, &record, ends, &rng, (number, barrier)),
+                None => Act::prepare(flow, &meter, ends, &rng, (number, barrier)),
             };
             let act = act.map_err(|error| PlayError::Flow(format!("flow {instance}: {error}")))?;
-            actors.push(Actor { record, background: flow.background, start, stop, act, rng });
+            actors.push(Actor { meter, background: flow.background, start, stop, act, rng });
         }
     }
     let watched: Vec<Watched> = actors
         .iter()
         .map(|actor| Watched {
-            record: Arc::clone(&actor.record),
+            meter: Arc::clone(&actor.meter),
             background: actor.background,
             stop: actor.stop,
         })
         .collect();
     host.begin()?;
     let clock = Clock::start();
-    watched.iter().for_each(|one| one.record.begin(clock));
+    watched.iter().for_each(|one| one.meter.begin(clock));
     thread::scope(|scope| {
         for actor in actors {
             scope.spawn(move || actor.act(scope));
         }
         let played = watch(scenario, &watched, clock, host);
         // Whatever has happened, every thread comes to its end.
-        watched.iter().for_each(|one| one.record.stop());
+        watched.iter().for_each(|one| one.meter.stop());
         played
     })
 }
@@ -190,7 +190,7 @@ fn allow_files() {
 }
 
 struct Watched {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     background: bool,
     stop: Option<Instant>,
 }
@@ -207,12 +207,12 @@ fn watch(
     // Without a warm-up everything counts from the first packet on.
     let none = scenario.run.warm_up.is_zero();
     let mut before = none.then(|| vec![Counts::default(); watched.len()]);
-    let counts = || watched.iter().map(|one| one.record.counts()).collect::<Vec<Counts>>();
+    let counts = || watched.iter().map(|one| one.meter.counts()).collect::<Vec<Counts>>();
     let over = || {
         let mut foreground = watched.iter().filter(|one| !one.background).peekable();
         scenario.run.end == RunEnd::FlowsDone
             && foreground.peek().is_some()
-            && foreground.all(|one| one.record.is_finished())
+            && foreground.all(|one| one.meter.is_finished())
     };
     loop {
         let now = clock.now();
@@ -221,13 +221,13 @@ fn watch(
             host.warm()?;
         }
         for one in watched {
-            one.record.look();
-            if one.stop.is_some_and(|stop| stop <= now) && !one.record.is_finished() {
-                one.record.stop();
-                one.record.finish();
+            one.meter.look();
+            if one.stop.is_some_and(|stop| stop <= now) && !one.meter.is_finished() {
+                one.meter.stop();
+                one.meter.finish();
             }
         }
-        if let Some(why) = watched.iter().find_map(|one| one.record.failure()) {
+        if let Some(why) = watched.iter().find_map(|one| one.meter.failure()) {
             return Err(PlayError::Flow(why));
         }
         if now >= limit || over() {
@@ -236,7 +236,7 @@ fn watch(
         let foreground = watched.iter().filter(|one| !one.background);
         let progress = Progress {
             share: now.as_secs_f64() / limit.as_secs_f64(),
-            delivered: foreground.map(|one| one.record.delivered_bytes()).sum(),
+            delivered: foreground.map(|one| one.meter.delivered_bytes()).sum(),
         };
         if !host.go_on(progress) {
             return Err(PlayError::Cancelled);
@@ -245,7 +245,7 @@ fn watch(
     }
     let after = counts();
     host.end()?;
-    let flows: Vec<FlowResult> = watched.iter().map(|one| one.record.result()).collect();
+    let flows: Vec<FlowResult> = watched.iter().map(|one| one.meter.result()).collect();
     let end = if over() {
         let foreground = flows.iter().filter(|flow| !flow.background);
         foreground.filter_map(|flow| flow.finished).max().unwrap_or(limit).min(limit)
@@ -271,7 +271,7 @@ impl Streams {
 
 /// A flow that waits for its beginning.
 struct Actor {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     background: bool,
     start: Instant,
     stop: Option<Instant>,
@@ -291,16 +291,16 @@ enum Act {
 impl Act {
     fn prepare(
         flow: &Flow,
-        record: &Arc<FlowRecord>,
+        meter: &Arc<FlowMeter>,
         ends: [LocalEndpoint; 2],
         rng: &Streams,
         (number, barrier): (usize, Option<Ticket>),
     ) -> io::Result<Act> {
-        let record = Arc::clone(record);
+        let meter = Arc::clone(meter);
         match flow.workload.clone() {
             Workload::Bulk { bytes, opened_by, .. } => {
                 let bytes = bytes.map(|bytes| bytes.sample(&mut rng.of("size")).count());
-                Bulk::prepare(record, ends, opened_by, bytes, barrier).map(Act::Bulk)
+                Bulk::prepare(meter, ends, opened_by, bytes, barrier).map(Act::Bulk)
             }
             Workload::RequestResponse {
                 request,
@@ -312,9 +312,9 @@ impl Act {
             } => {
                 let plan =
                     request::Settings { request, reply, server_delay, think, requests, connection };
-                Ok(Act::Requests(Conversations::prepare(record, ends)?, plan))
+                Ok(Act::Requests(Conversations::prepare(meter, ends)?, plan))
             }
-            Workload::Http(plan) => Ok(Act::Http(Conversations::prepare(record, ends)?, plan)),
+            Workload::Http(plan) => Ok(Act::Http(Conversations::prepare(meter, ends)?, plan)),
             Workload::Ping { packet, pace, packets } => {
                 let [from, to] = ends;
                 let identifier = (number + 1) as u16;
@@ -333,25 +333,25 @@ impl Act {
 
 impl Actor {
     fn act<'s>(self, scope: &'s Scope<'s, '_>) {
-        let Actor { record, start, act, rng, .. } = self;
-        if !record.wait_until(start) {
+        let Actor { meter, start, act, rng, .. } = self;
+        if !meter.wait_until(start) {
             return;
         }
         match act {
             Act::Bulk(bulk) => bulk.run(scope),
             Act::Requests(conversations, plan) => {
                 conversations.serve(scope);
-                request::run(&record, &conversations, &plan, &rng);
+                request::run(&meter, &conversations, &plan, &rng);
             }
             Act::Http(conversations, plan) => {
                 conversations.serve(scope);
-                http::run(&record, &conversations, &plan, &rng);
+                http::run(&meter, &conversations, &plan, &rng);
             }
             Act::Web(web) => web.run(),
             Act::Ping(socket, plan) => {
-                if let Err(error) = ping::run(&record, &socket, &plan) {
-                    record.failed(&error);
-                    record.finish();
+                if let Err(error) = ping::run(&meter, &socket, &plan) {
+                    meter.failed(&error);
+                    meter.finish();
                 }
             }
         }

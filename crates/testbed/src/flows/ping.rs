@@ -1,7 +1,7 @@
 //! Pings: at an interval, or as a flood (`ping -f`: when an echo is back, or 10 ms after the last
 //! one). A transfer is a ping, from its request to its echo.
 
-use super::record::FlowRecord;
+use super::meter::FlowMeter;
 use super::socket::{address, fd};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::PingPace;
@@ -43,27 +43,27 @@ pub(super) struct Settings {
 ///
 /// # Errors
 /// The socket fails.
-pub(super) fn run(record: &Arc<FlowRecord>, socket: &Socket, plan: &Settings) -> io::Result<()> {
+pub(super) fn run(meter: &Arc<FlowMeter>, socket: &Socket, plan: &Settings) -> io::Result<()> {
     let mut packet = vec![0; ICMP_HEADER.max(plan.packet.saturating_sub(20) as usize)];
     let mut unanswered: BTreeMap<u16, usize> = BTreeMap::new();
-    let (mut sent, mut next) = (0_u64, record.now());
+    let (mut sent, mut next) = (0_u64, meter.now());
     loop {
-        if record.is_stopped() {
+        if meter.is_stopped() {
             return Ok(());
         }
-        let now = record.now();
+        let now = meter.now();
         let all = plan.packets.is_some_and(|packets| sent >= packets);
         // Once all are sent, `next` is until when the last echo is awaited.
         if now >= next || (all && unanswered.is_empty()) {
             if all {
-                record.finish();
+                meter.finish();
                 return Ok(());
             }
             let sequence = sent as u16;
             sent += 1;
             write_request(&mut packet, plan.identifier, sequence);
-            record.pinged();
-            unanswered.insert(sequence, record.transfer());
+            meter.pinged();
+            unanswered.insert(sequence, meter.transfer());
             // What the kernel does not take is lost, as it would be in a queue.
             let _ = socket.send_to(&packet, &address(plan.to, 0));
             next = match plan.pace {
@@ -72,13 +72,13 @@ pub(super) fn run(record: &Arc<FlowRecord>, socket: &Socket, plan: &Settings) ->
                 PingPace::Flood => now + FLOOD,
             };
         }
-        while let Some(sequence) = echo(socket, plan, next.min(record.now() + LOOK), record)? {
+        while let Some(sequence) = echo(socket, plan, next.min(meter.now() + LOOK), meter)? {
             let Some(transfer) = unanswered.remove(&sequence) else { continue };
-            record.complete(transfer, plan.packet.saturating_sub(HEADERS));
-            record.answered();
+            meter.complete(transfer, plan.packet.saturating_sub(HEADERS));
+            meter.answered();
             let all = plan.packets.is_some_and(|packets| sent >= packets);
             if plan.pace == PingPace::Flood && !all {
-                next = record.now();
+                next = meter.now();
             }
             break;
         }
@@ -90,11 +90,11 @@ fn echo(
     socket: &Socket,
     plan: &Settings,
     deadline: Instant,
-    record: &FlowRecord,
+    meter: &FlowMeter,
 ) -> io::Result<Option<u16>> {
     let mut buffer = [0; 128];
     loop {
-        let left = deadline.saturating_since(record.now());
+        let left = deadline.saturating_since(meter.now());
         let mut fds = [PollFd::new(fd(socket), PollFlags::POLLIN)];
         if ppoll(&mut fds, Some(TimeSpec::from(left)), None)? == 0 {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! Requests and their replies, one after the other.
 
 use super::conversation::{Client, Conversations, Exchange, Said};
-use super::record::FlowRecord;
+use super::meter::FlowMeter;
 use super::{RETRY, Streams};
 use bentpipe_links::{RandomSize, RandomTime};
 use bentpipe_scenario::Reuse;
@@ -22,7 +22,7 @@ pub(super) struct Settings {
 /// Asks as `plan` says, until it is done or all is over. Random numbers are drawn as the simulator
 /// does.
 pub(super) fn run(
-    record: &Arc<FlowRecord>,
+    meter: &Arc<FlowMeter>,
     conversations: &Conversations,
     plan: &Settings,
     rng: &Streams,
@@ -39,15 +39,15 @@ pub(super) fn run(
             reply: plan.reply.sample(&mut reply).count(),
             delay: plan.server_delay.sample(&mut delay),
         };
-        let transfer = record.transfer();
+        let transfer = meter.transfer();
         let client = match current.take() {
             Some(client) => Ok(client),
             None => conversations.open(),
         };
         let done = client.and_then(|mut client| {
             client.ask(&[exchange], last, |_, said| match said {
-                Said::FirstByte => record.first_byte(transfer),
-                Said::Replied => record.complete(transfer, exchange.reply),
+                Said::FirstByte => meter.first_byte(transfer),
+                Said::Replied => meter.complete(transfer, exchange.reply),
             })?;
             Ok(client)
         });
@@ -57,17 +57,17 @@ pub(super) fn run(
                 plan.think.sample(&mut think)
             }
             Err(error) => {
-                record.failed(&error);
+                meter.failed(&error);
                 RETRY
             }
         };
         let all = plan.requests == Some(asked);
-        if !all && !record.wait_until(record.now() + pause) {
+        if !all && !meter.wait_until(meter.now() + pause) {
             return;
         }
     }
     drop(current);
-    if !record.is_stopped() {
-        record.finish();
+    if !meter.is_stopped() {
+        meter.finish();
     }
 }

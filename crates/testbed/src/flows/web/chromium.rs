@@ -1,6 +1,6 @@
 //! Chromium's headless shell, which loads a page and says how long that took.
 
-use super::super::record::FlowRecord;
+use super::super::meter::FlowMeter;
 use super::super::socket::LocalEndpoint;
 use bentpipe_core::time::Duration;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Loads the page at `url`. The time is the browser's own, without that of its start: from the
 /// moment in which it asks for the document until all has come.
-pub(super) fn load(record: &FlowRecord, client: &LocalEndpoint, url: &str) -> io::Result<Duration> {
+pub(super) fn load(meter: &FlowMeter, client: &LocalEndpoint, url: &str) -> io::Result<Duration> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // Nothing is left of an earlier load.
@@ -38,7 +38,7 @@ pub(super) fn load(record: &FlowRecord, client: &LocalEndpoint, url: &str) -> io
         if let Some(status) = browser.try_wait()? {
             break status.success();
         }
-        if record.is_stopped() {
+        if meter.is_stopped() {
             let _ = browser.kill();
             let _ = browser.wait();
             break false;
@@ -47,7 +47,7 @@ pub(super) fn load(record: &FlowRecord, client: &LocalEndpoint, url: &str) -> io
     };
     let text = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let _ = fs::remove_dir_all(&profile);
-    if record.is_stopped() {
+    if meter.is_stopped() {
         return Err(io::ErrorKind::Interrupted.into());
     }
     let millis = text.ok().filter(|_| ended).and_then(|text| said(&text));

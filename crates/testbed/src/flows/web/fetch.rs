@@ -2,7 +2,7 @@
 //! connections at a time. HTTP/1.0 has a new connection for each object, which the server closes
 //! (RFC 1945, 1.3); in HTTP/1.1 they stay open (RFC 9112, 9.3).
 
-use super::super::record::{FlowRecord, Open};
+use super::super::meter::{FlowMeter, Open};
 use super::super::socket::{LocalEndpoint, WindowLimit, address};
 use super::Protocol;
 use bentpipe_scenario::web::Page;
@@ -16,7 +16,7 @@ use std::thread;
 const MAX_HEADER: usize = 1 << 14;
 
 pub(super) struct Netscape<'a> {
-    pub(super) record: &'a Arc<FlowRecord>,
+    pub(super) meter: &'a Arc<FlowMeter>,
     pub(super) transfer: usize,
     pub(super) client: &'a LocalEndpoint,
     pub(super) server: (Ipv4Addr, u16),
@@ -68,10 +68,10 @@ impl Netscape<'_> {
     }
 
     fn connect(&self) -> io::Result<Open> {
-        let open = self.record.open(self.client.socket()?, false)?;
+        let open = self.meter.open(self.client.socket()?, false)?;
         open.socket().set_tcp_nodelay(true)?;
         open.socket().connect(&address(self.server.0, self.server.1))?;
-        self.record.connected();
+        self.meter.connected();
         Ok(open)
     }
 
@@ -106,7 +106,7 @@ impl Netscape<'_> {
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            self.record.first_byte(self.transfer);
+            self.meter.first_byte(self.transfer);
             got.extend_from_slice(&buffer[..count]);
             if whole.is_none() {
                 whole = header(&got)?;

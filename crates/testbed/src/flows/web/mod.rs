@@ -8,7 +8,7 @@ mod fetch;
 mod server;
 
 use super::RETRY;
-use super::record::FlowRecord;
+use super::meter::FlowMeter;
 use super::socket::LocalEndpoint;
 use crate::browser::Browser;
 use bentpipe_core::time::Duration;
@@ -29,7 +29,7 @@ enum Protocol {
 /// A flow whose server is nginx, which listens already.
 #[derive(Debug)]
 pub(super) struct Web {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     browser: Browser,
     protocol: Protocol,
     connections: u32,
@@ -41,7 +41,7 @@ pub(super) struct Web {
 
 impl Web {
     pub(super) fn prepare(
-        record: Arc<FlowRecord>,
+        meter: Arc<FlowMeter>,
         [from, to]: [LocalEndpoint; 2],
         browser: Browser,
         workload: &Workload,
@@ -63,7 +63,7 @@ impl Web {
         let request = request.mean_bytes() as u64;
         let server = Server::start(&from, page)?;
         Ok(Web {
-            record,
+            meter,
             browser,
             protocol,
             connections,
@@ -76,18 +76,18 @@ impl Web {
 
     /// Loads the page, once.
     pub(super) fn run(self) {
-        let record = &self.record;
+        let meter = &self.meter;
         loop {
-            let transfer = record.transfer();
+            let transfer = meter.transfer();
             match self.load(transfer) {
                 Ok(took) => {
-                    record.delivered(self.page.total().count());
-                    record.complete_after(transfer, self.page.total().count(), took);
-                    return record.finish();
+                    meter.delivered(self.page.total().count());
+                    meter.complete_after(transfer, self.page.total().count(), took);
+                    return meter.finish();
                 }
                 Err(error) => {
-                    record.failed(&error);
-                    if !record.wait_until(record.now() + RETRY) {
+                    meter.failed(&error);
+                    if !meter.wait_until(meter.now() + RETRY) {
                         return;
                     }
                 }
@@ -99,12 +99,12 @@ impl Web {
     fn load(&self, transfer: usize) -> io::Result<Duration> {
         match self.browser {
             Browser::Chromium => {
-                chromium::load(&self.record, &self.client, &self.server.url(self.protocol))
+                chromium::load(&self.meter, &self.client, &self.server.url(self.protocol))
             }
             Browser::Netscape => {
-                let begin = self.record.now();
+                let begin = self.meter.now();
                 let netscape = Netscape {
-                    record: &self.record,
+                    meter: &self.meter,
                     transfer,
                     client: &self.client,
                     server: self.server.address(),
@@ -112,7 +112,7 @@ impl Web {
                     request: self.request,
                 };
                 netscape.load(self.connections, &self.page)?;
-                Ok(self.record.now().saturating_since(begin))
+                Ok(self.meter.now().saturating_since(begin))
             }
         }
     }

@@ -103,9 +103,9 @@ pub struct FlowResult {
     pub transfers: Vec<Transfer>,
 }
 
-/// A flow that runs: many threads look at it.
+/// The meter of a flow that runs: many threads look at it.
 #[derive(Debug)]
-pub(super) struct FlowRecord {
+pub(super) struct FlowMeter {
     clock: Mutex<Clock>,
     delivered: AtomicU64,
     inner: Mutex<Inner>,
@@ -134,8 +134,8 @@ struct Watched {
     recovers: bool,
 }
 
-impl FlowRecord {
-    pub(super) fn new(name: String, background: bool) -> FlowRecord {
+impl FlowMeter {
+    pub(super) fn new(name: String, background: bool) -> FlowMeter {
         let result = FlowResult {
             name,
             background,
@@ -155,7 +155,7 @@ impl FlowRecord {
             stopped: false,
             failed: None,
         };
-        FlowRecord {
+        FlowMeter {
             clock: Mutex::new(Clock::start()),
             delivered: AtomicU64::new(0),
             inner: Mutex::new(inner),
@@ -208,7 +208,7 @@ impl FlowRecord {
         let (number, socket) = (inner.opened, Arc::new(socket));
         let watched = Watched { socket: Arc::clone(&socket), source, recovers: false };
         inner.open.insert(number, watched);
-        Ok(Open { record: Arc::clone(self), number, socket })
+        Ok(Open { meter: Arc::clone(self), number, socket })
     }
 
     /// One more connection stands.
@@ -350,7 +350,7 @@ impl FlowRecord {
 /// An open socket of a flow, until dropped.
 #[derive(Debug)]
 pub(super) struct Open {
-    record: Arc<FlowRecord>,
+    meter: Arc<FlowMeter>,
     number: u64,
     socket: Arc<Socket>,
 }
@@ -363,7 +363,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        let mut inner = self.record.lock();
+        let mut inner = self.meter.lock();
         if let Some(watched) = inner.open.remove(&self.number).filter(|watched| watched.source) {
             let info = tcp_info(&watched.socket);
             inner.past.add(&info);
