@@ -1,6 +1,6 @@
 //! Wrong bits in packets, which checksums find.
 
-use crate::packet::{Body, Content, Mark, Packet};
+use crate::packet::{Body, Content, CorruptionNotice, Packet};
 use bentpipe_links::DirectionPacket;
 
 impl DirectionPacket for Packet {
@@ -10,7 +10,7 @@ impl DirectionPacket for Packet {
 
     #[inline]
     fn is_damaged(&self) -> bool {
-        self.mark == Mark::Damaged
+        self.corruption == CorruptionNotice::Damaged
     }
 }
 

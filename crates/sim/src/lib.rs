@@ -40,7 +40,7 @@ pub use listener::Listener;
 pub use middleboxes::{ClearsDf, Fake, Fakes, FakesEnd, Pieced};
 pub use narrow::Narrow;
 pub use node::{Middlebox, Node};
-pub use packet::{Body, Content, Datagram, Echo, Hole, Mark, Packet};
+pub use packet::{Body, Content, CorruptionNotice, Datagram, Echo, Hole, Packet};
 pub use run::{run, run_into};
 pub use simulation::{Call, Net, Service, Simulation, Socket};
 pub use stream::{Notice, Stream};

@@ -20,12 +20,12 @@ pub struct Packet {
     /// Why the TCP that sent it did so, if it was one.
     pub cause: Option<Cause>,
     /// What a link, or the receiver of damaged segments, says with it.
-    pub mark: Mark,
+    pub corruption: CorruptionNotice,
 }
 
-/// What no header has room for: explicit loss notification.
+/// Explicit corruption notification, for which no header has room.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Mark {
+pub enum CorruptionNotice {
     /// Nothing.
     #[default]
     None,
@@ -181,7 +181,7 @@ impl link::LinkPacket for Packet {
     }
 
     fn mark_damaged(&mut self) -> bool {
-        self.mark = Mark::Damaged;
+        self.corruption = CorruptionNotice::Damaged;
         true
     }
 
@@ -214,7 +214,7 @@ impl link::LinkPacket for Packet {
 impl Packet {
     /// A packet like any other.
     pub fn new(ip: IpHeader, content: Content) -> Packet {
-        Packet { ip, content, urgent: false, cause: None, mark: Mark::None }
+        Packet { ip, content, urgent: false, cause: None, corruption: CorruptionNotice::None }
     }
 
     /// A TCP segment.

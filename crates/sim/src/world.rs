@@ -21,7 +21,7 @@ use crate::host::{Application, Slot};
 use crate::line::Line;
 use crate::listener::Listener;
 use crate::node::Node;
-use crate::packet::{Body, Content, Datagram, Echo, Mark, Packet};
+use crate::packet::{Body, Content, CorruptionNotice, Datagram, Echo, Packet};
 use crate::packet_pool::PacketPool;
 use bentpipe_core::link::Medium;
 use bentpipe_core::time::{Duration, Instant};
@@ -277,7 +277,7 @@ impl<A: Application> World<A> {
     /// Hands a packet that has come in by `port` to its node.
     fn arrive(&mut self, node: NodeId, port: usize, packet: Box<Packet>) {
         let now = self.now;
-        if packet.mark == Mark::Damaged {
+        if packet.corruption == CorruptionNotice::Damaged {
             return self.arrive_damaged(node, packet);
         }
         if let Some(tap) = &mut self.tap

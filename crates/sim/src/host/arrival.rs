@@ -1,7 +1,7 @@
 //! Packets that arrive at a host: to their connection, to a new one, or answered as nobody's.
 
 use super::{Application, Host, SessionKey, isn_at, stray};
-use crate::packet::{Body, Content, Datagram, Mark, Packet};
+use crate::packet::{Body, Content, CorruptionNotice, Datagram, Packet};
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::connection::{Connection, Opening, State};
 use bentpipe_core::tcp::ecn::Ecn;
@@ -25,7 +25,7 @@ impl<A: Application> Host<A> {
     pub(crate) fn handle(&mut self, now: Instant, packet: &Packet) {
         match &packet.content {
             Content::Tcp(tcp, body) => {
-                if let Mark::Holes(holes) = &packet.mark {
+                if let CorruptionNotice::Holes(holes) = &packet.corruption {
                     self.hear_of(&(tcp.dst_port, packet.ip.src, tcp.src_port), holes);
                 }
                 self.handle_segment(now, &packet.ip, tcp, body);

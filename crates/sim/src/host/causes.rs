@@ -3,7 +3,7 @@
 
 use super::session::{Application, Session};
 use super::{Host, SessionKey};
-use crate::packet::{Content, Hole, Mark, Packet};
+use crate::packet::{Content, CorruptionNotice, Hole, Packet};
 use bentpipe_core::tcp::sender::{Copies, Sender};
 use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_results::LossCauses;
@@ -99,13 +99,13 @@ impl<A: Application> Session<A> {
 
     /// What an acknowledgment says of the damaged segments that have come.
     #[inline]
-    pub(super) fn holes(&mut self) -> Mark {
-        if self.losses.damaged.is_empty() { Mark::None } else { self.tell_holes() }
+    pub(super) fn holes(&mut self) -> CorruptionNotice {
+        if self.losses.damaged.is_empty() { CorruptionNotice::None } else { self.tell_holes() }
     }
 
-    fn tell_holes(&mut self) -> Mark {
+    fn tell_holes(&mut self) -> CorruptionNotice {
         let (losses, Some(tcb)) = (&mut self.losses, self.connection.tcb()) else {
-            return Mark::None;
+            return CorruptionNotice::None;
         };
         losses.damaged.forget_below(tcb.receiver.rcv_nxt());
         let isn = tcb.handshake().rcv_isn;
@@ -114,7 +114,7 @@ impl<A: Application> Session<A> {
             len: (range.end - range.start).as_len() as u32,
             copies,
         });
-        Mark::Holes(holes.collect())
+        CorruptionNotice::Holes(holes.collect())
     }
 }
 

@@ -327,7 +327,7 @@ impl<A: Application> Host<A> {
                 continue;
             };
             let (src_port, peer, dst_port) = session.key;
-            let mark = session.holes();
+            let corruption = session.holes();
             let len = (out.data.end - out.data.start).as_len();
             let connection = &session.connection;
             let body = Body::collect(len, |visit| connection.payload(out.data, visit));
@@ -340,7 +340,7 @@ impl<A: Application> Host<A> {
             let dont_fragment = !connection.tcb().is_some_and(Tcb::is_fragmented);
             let ip = IpHeader { traffic_class, identification, dont_fragment, ..plain };
             let tcp = TcpHeader { src_port, dst_port, ..out.tcp };
-            let packet = Packet { mark, ..Packet::sent(ip, tcp, body, out.cause) };
+            let packet = Packet { corruption, ..Packet::sent(ip, tcp, body, out.cause) };
             return Some((packet_pool.fill(packet), mss));
         }
         None
