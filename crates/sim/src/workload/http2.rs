@@ -82,11 +82,11 @@ struct Connection {
     /// Bytes of all frames.
     composed: u64,
     /// What the client waits for: from so many bytes on.
-    marks: VecDeque<(u64, Mark)>,
+    boundaries: VecDeque<(u64, ReplyBoundary)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Mark {
+enum ReplyBoundary {
     /// The first byte of a reply.
     First,
     /// This reply is whole.
@@ -179,7 +179,7 @@ impl Http2 {
             numbered: 0,
             replies: Multiplexer::new(self.plan.frame.count()),
             composed: 0,
-            marks: VecDeque::new(),
+            boundaries: VecDeque::new(),
         }
     }
 
@@ -202,16 +202,17 @@ impl Http2 {
     /// The client has read so much.
     fn on_reply(&mut self, net: &mut Net, read: u64) {
         while let Some(connection) = &mut self.connection
-            && let Some(&(_, mark)) = connection.marks.front().filter(|(from, _)| *from <= read)
+            && let Some(&(_, boundary)) =
+                connection.boundaries.front().filter(|(from, _)| *from <= read)
         {
-            connection.marks.pop_front();
-            match mark {
-                Mark::First => {
+            connection.boundaries.pop_front();
+            match boundary {
+                ReplyBoundary::First => {
                     if let Some(transfer) = self.page.transfer {
                         net.meters.first_byte(net.now(), transfer);
                     }
                 }
-                Mark::Whole(number) => {
+                ReplyBoundary::Whole(number) => {
                     connection.open.remove(&number);
                     self.page.left -= 1;
                     self.page.waiting.extend(self.page.objects.drain(..));
@@ -265,7 +266,7 @@ impl Connection {
 
     /// The client waits for the next thing that matters.
     fn expect(&self, net: &mut Net) {
-        if let Some((from, _)) = self.marks.front() {
+        if let Some((from, _)) = self.boundaries.front() {
             net.expect(self.client, *from);
         }
     }
@@ -280,15 +281,16 @@ impl Connection {
     /// The server hands over frames until so many bytes wait to be sent.
     fn feed(&mut self, net: &mut Net, ahead: u64) {
         let Some(server) = self.server else { return };
-        let waited = !self.marks.is_empty();
+        let waited = !self.boundaries.is_empty();
         while net.unsent(server).is_some_and(|unsent| unsent < ahead)
             && let Some(frame) = self.replies.next()
         {
             if self.composed == 0 {
-                self.marks.push_back((1, Mark::First));
+                self.boundaries.push_back((1, ReplyBoundary::First));
             }
             self.composed += frame.len;
-            self.marks.extend(frame.ends.map(|number| (self.composed, Mark::Whole(number))));
+            self.boundaries
+                .extend(frame.ends.map(|number| (self.composed, ReplyBoundary::Whole(number))));
             net.send(server, frame.len);
         }
         if !self.replies.is_empty() {
