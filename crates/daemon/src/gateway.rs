@@ -13,7 +13,7 @@ mod taking;
 mod trial;
 
 use crate::bump::Table;
-use crate::bump::ends::Ends;
+use crate::bump::endpoints::Endpoints;
 use crate::bump::repairs::Repairs;
 use crate::control::{self, ControlClient, Questions};
 use crate::events;
@@ -115,7 +115,7 @@ impl LiveGateway {
         for record in records {
             self.gateway.recall(now, record);
             let [lan, satellite] = record.ends_by_side();
-            let ends = Ends { inner: lan, outer: satellite };
+            let ends = Endpoints { inner: lan, outer: satellite };
             // The others are forwarded.
             if let Some(Err(error)) = self.taking.as_ref().map(|taking| taking.expect(&ends)) {
                 tracing::debug!(%error, "a connection that was left is not taken over");

@@ -12,7 +12,7 @@
 //! [`Wire`] is what is set up, [`Table`] what the kernel's programs and we tell each other.
 
 mod alarm;
-pub mod ends;
+pub mod endpoints;
 mod monitor;
 mod naming;
 mod numbers;

@@ -7,7 +7,7 @@
 //!
 //! Registers: R6 is the packet, R8 where what is looked at begins, R9 what the packet is.
 
-use super::ends::Ends;
+use super::endpoints::Endpoints;
 use bentpipe_linux::bpf::assembler::Helper::SkbLoadBytes;
 use bentpipe_linux::bpf::assembler::If::{Above, AnyBit, Different, Equal};
 use bentpipe_linux::bpf::assembler::Op::{Add, And, Shl};
@@ -28,11 +28,11 @@ pub(crate) enum Way {
 const SKB_PROTOCOL: i16 = 16;
 
 // On the stack, below R10.
-/// The packet's [`Ends`].
+/// The packet's [`Endpoints`].
 pub(super) const KEY: i16 = -40;
 const INNER: i16 = KEY;
 const OUTER: i16 = KEY + 16;
-const PORTS: i16 = KEY + Ends::PORTS;
+const PORTS: i16 = KEY + Endpoints::PORTS;
 /// An IP header.
 pub(super) const IP: i16 = -80;
 /// What comes behind it. Others may use what is below.
@@ -75,8 +75,8 @@ pub(super) enum Udp {
     IsAnswered,
 }
 
-/// Writes the packet's [`Ends`] to [`KEY`] and what it is into R9, or goes on at `other` if it is
-/// none of a connection's. Its IP header is behind `l2` bytes.
+/// Writes the packet's [`Endpoints`] to [`KEY`] and what it is into R9, or goes on at `other` if it
+/// is none of a connection's. Its IP header is behind `l2` bytes.
 pub(super) fn name(asm: &mut Assembler, way: Way, l2: i32, udp: Udp, other: &'static str) {
     asm.load(W, R2, R6, SKB_PROTOCOL).jump_if(R2, Equal, be16(0x0800), "four").jump_if(
         R2,

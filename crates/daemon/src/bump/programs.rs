@@ -32,7 +32,7 @@ use std::os::fd::RawFd;
 /// What a program refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Links {
-    /// The map from [`Ends`](super::ends::Ends) to [`Path`].
+    /// The map from [`Endpoints`](super::endpoints::Endpoints) to [`Path`].
     pub(crate) paths: RawFd,
     /// The same for what is named by addresses alone. There the oldest gives way, as it is known
     /// again with each packet.
@@ -232,7 +232,7 @@ fn returned(way: Way) -> Number {
     }
 }
 
-/// What a map from [`Ends`](super::ends::Ends) has for the packet's, into R0.
+/// What a map from [`Endpoints`](super::endpoints::Endpoints) has for the packet's, into R0.
 fn look_up(asm: &mut Assembler, map: RawFd) {
     asm.map(R1, map).mov(R2, R10).alu(Add, R2, i32::from(KEY)).call(MapLookup);
 }

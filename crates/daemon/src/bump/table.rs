@@ -1,7 +1,7 @@
 //! What the kernel's programs and we tell each other: the connections whose packets are taken, and
 //! some numbers.
 
-use super::ends::Ends;
+use super::endpoints::Endpoints;
 use super::numbers::Number;
 use super::path::Path;
 use bentpipe_linux::bpf::BpfError;
@@ -21,9 +21,9 @@ const PIECES: u32 = 4096;
 /// The connections that are taken, for the loop that gives their packets back.
 #[derive(Debug)]
 pub struct Table {
-    pub(super) paths: Map<Ends, Path>,
+    pub(super) paths: Map<Endpoints, Path>,
     /// What is known by its addresses alone: fragments, and UDP that is to be rejected.
-    pub(super) pieces: Map<Ends, Path>,
+    pub(super) pieces: Map<Endpoints, Path>,
     pub(super) vouching: Vouching,
 }
 
@@ -83,7 +83,7 @@ impl Table {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn expect(&self, ends: &Ends) -> Result<(), Errno> {
+    pub fn expect(&self, ends: &Endpoints) -> Result<(), Errno> {
         let began = now()?.as_nanos() as u64;
         let path = Path { began, devices: [0; 2], mark: 0, priority: 0, l2: None };
         self.paths.set(ends, &path)
@@ -93,7 +93,7 @@ impl Table {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn forget(&self, ends: &Ends) -> Result<(), Errno> {
+    pub fn forget(&self, ends: &Endpoints) -> Result<(), Errno> {
         self.paths.remove(ends).map(|_| ())
     }
 
@@ -102,7 +102,7 @@ impl Table {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn next(&self, last: Option<&Ends>) -> Result<Option<Ends>, Errno> {
+    pub fn next(&self, last: Option<&Endpoints>) -> Result<Option<Endpoints>, Errno> {
         self.paths.next(last)
     }
 
@@ -110,7 +110,7 @@ impl Table {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn age(&self, ends: &Ends) -> Result<Duration, Errno> {
+    pub fn age(&self, ends: &Endpoints) -> Result<Duration, Errno> {
         let Some(path) = self.paths.get(ends)? else { return Ok(Duration::ZERO) };
         Ok(now()?.saturating_sub(Duration::from_nanos(path.began)))
     }
@@ -140,7 +140,7 @@ impl Table {
 
     /// Where packets of a connection go.
     #[cfg(test)]
-    pub(super) fn path(&self, ends: &Ends) -> Option<Path> {
+    pub(super) fn path(&self, ends: &Endpoints) -> Option<Path> {
         let map = if ends.outer.port() == 0 { &self.pieces } else { &self.paths };
         map.get(ends).expect("it is looked up")
     }

@@ -2,7 +2,7 @@
 
 mod packet;
 
-use super::ends::Ends;
+use super::endpoints::Endpoints;
 use super::naming::Way;
 use super::path::Path;
 use super::programs::{Links, give, take};
@@ -96,7 +96,7 @@ impl Kernel {
         result
     }
 
-    fn path(&self, ends: &Ends) -> Option<Path> {
+    fn path(&self, ends: &Endpoints) -> Option<Path> {
         self.table.path(ends)
     }
 
@@ -143,7 +143,7 @@ fn what_is_taken_is_what_the_packets_say() {
 #[test]
 fn the_way_is_kept_as_it_was_seen_last() {
     let Some(kernel) = Kernel::new() else { return };
-    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let ends = Endpoints { inner: end(1, 4000), outer: end(2, 80) };
     let out = Packet::tcp(ends.inner, ends.outer, SYN);
     assert_eq!(kernel.run(Way::Out, &out.frame()), TAKEN);
     let path = kernel.path(&ends).expect("it is there");
@@ -164,7 +164,7 @@ fn the_way_is_kept_as_it_was_seen_last() {
 #[test]
 fn what_is_forgotten_passes_until_its_ports_are_used_again() {
     let Some(kernel) = Kernel::new() else { return };
-    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let ends = Endpoints { inner: end(1, 4000), outer: end(2, 80) };
     let [syn, data] = [SYN, ACK].map(|flags| Packet::tcp(ends.inner, ends.outer, flags).frame());
     assert_eq!(kernel.run(Way::Out, &syn), TAKEN);
     kernel.table.forget(&ends).expect("it is removed");
@@ -176,7 +176,7 @@ fn what_is_forgotten_passes_until_its_ports_are_used_again() {
 #[test]
 fn nothing_is_taken_once_nobody_vouches_for_us() {
     let Some(kernel) = Kernel::new() else { return };
-    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let ends = Endpoints { inner: end(1, 4000), outer: end(2, 80) };
     let [syn, data] = [SYN, ACK].map(|flags| Packet::tcp(ends.inner, ends.outer, flags).frame());
     assert_eq!(kernel.run_as_it_is(Way::Out, &syn), PASSED, "nobody has begun to");
     assert_eq!(kernel.path(&ends), None);
@@ -203,7 +203,7 @@ fn nothing_is_taken_once_nobody_vouches_for_us() {
 #[test]
 fn all_is_taken_for_a_while_and_what_is_expected_for_ever() {
     let Some(kernel) = Kernel::new() else { return };
-    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let ends = Endpoints { inner: end(1, 4000), outer: end(2, 80) };
     let [data, answer] = [(ends.inner, ends.outer), (ends.outer, ends.inner)]
         .map(|(src, dst)| Packet::tcp(src, dst, ACK).frame());
     assert_eq!(kernel.run(Way::Out, &data), PASSED);
@@ -225,7 +225,7 @@ fn all_is_taken_for_a_while_and_what_is_expected_for_ever() {
 #[test]
 fn what_is_not_the_lans_passes() {
     let Some(kernel) = Kernel::with(true, false) else { return };
-    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let ends = Endpoints { inner: end(1, 4000), outer: end(2, 80) };
     let out = |flags| Packet::tcp(ends.inner, ends.outer, flags).frame();
     let come = |flags| Packet::tcp(ends.outer, ends.inner, flags).frame();
     kernel.table.vouching().vouch(PATIENCE).expect("it is kept");
@@ -269,7 +269,7 @@ fn quic_is_taken_where_it_is_to_be_rejected() {
             PASSED,
             "what comes in may be for anybody"
         );
-        let bare = Ends { inner: end(1, 0), outer: end(2, 0) };
+        let bare = Endpoints { inner: end(1, 0), outer: end(2, 0) };
         assert_eq!(kernel.path(&bare).is_some(), quic);
     }
 }
@@ -318,7 +318,7 @@ fn who_floods_with_fragments_takes_no_connections_place() {
 #[test]
 fn connections_go_by_a_device_that_was_made_again() {
     let Some(kernel) = Kernel::new() else { return };
-    let ends = Ends { inner: end(1, 4000), outer: end(2, 80) };
+    let ends = Endpoints { inner: end(1, 4000), outer: end(2, 80) };
     assert_eq!(kernel.run(Way::Out, &Packet::tcp(ends.inner, ends.outer, SYN).frame()), TAKEN);
     let before = kernel.path(&ends).expect("it is there");
     kernel.table.renumber([DEVICE + 1, 5], None).expect("it is kept");

@@ -3,7 +3,7 @@
 
 use super::LiveGateway;
 use super::returns::Witness;
-use crate::bump::ends::Ends;
+use crate::bump::endpoints::Endpoints;
 use crate::bump::repairs::Repairs;
 use crate::bump::{PATIENCE, Table};
 use crate::origin::Origins;
@@ -46,10 +46,10 @@ pub(super) struct Taking {
     /// Until when all are taken.
     all_until: Instant,
     /// Where in the table it looks for what it need not see.
-    at: Option<Ends>,
+    at: Option<Endpoints>,
     /// What is to be let go by, once none of its packets waits in a device any more, and when the
     /// first of it was noted.
-    parting: HashSet<Ends>,
+    parting: HashSet<Endpoints>,
     parting_since: Instant,
     /// Nothing is to be taken.
     asleep: bool,
@@ -100,7 +100,7 @@ impl Taking {
     }
 
     /// Lets some go by that nobody need see, as `knows` does not know them.
-    fn sweep(&mut self, knows: impl Fn(&Ends) -> bool) -> Result<(), Errno> {
+    fn sweep(&mut self, knows: impl Fn(&Endpoints) -> bool) -> Result<(), Errno> {
         for _ in 0..PORTION {
             let Some(ends) = self.table.next(self.at.as_ref())? else {
                 self.at = None;
@@ -116,7 +116,7 @@ impl Taking {
     }
 
     /// Connections that were recorded come to us, though their beginnings did not.
-    pub(super) fn expect(&self, ends: &Ends) -> Result<(), Errno> {
+    pub(super) fn expect(&self, ends: &Endpoints) -> Result<(), Errno> {
         self.table.expect(ends)
     }
 }
@@ -165,7 +165,7 @@ impl LiveGateway {
         packet: &[u8],
     ) -> Option<(SocketAddr, SocketAddr)> {
         let taking = self.taking.as_mut().filter(|_| side == Side::Lan)?;
-        let Ends { inner: client, outer: server } =
+        let Endpoints { inner: client, outer: server } =
             asks(packet).then(|| ends_of(side, packet)).flatten()?;
         let origin = taking.origins.of(client, server)?;
         self.gateway.introduce(client, server, origin);
@@ -220,11 +220,11 @@ fn asks(packet: &[u8]) -> bool {
 }
 
 /// The ends of a whole segment that came from `side`.
-fn ends_of(side: Side, packet: &[u8]) -> Option<Ends> {
+fn ends_of(side: Side, packet: &[u8]) -> Option<Endpoints> {
     let Packet { ip, tcp, .. } = Packet::parse(packet, Verify::Skip).ok()?;
     let [src, dst] = [(ip.src, tcp.src_port).into(), (ip.dst, tcp.dst_port).into()];
     Some(match side {
-        Side::Lan => Ends { inner: src, outer: dst },
-        Side::Satellite => Ends { inner: dst, outer: src },
+        Side::Lan => Endpoints { inner: src, outer: dst },
+        Side::Satellite => Endpoints { inner: dst, outer: src },
     })
 }

@@ -1,6 +1,6 @@
 //! Packets for the programs, and what they say, read by other eyes.
 
-use super::super::ends::Ends;
+use super::super::endpoints::Endpoints;
 use super::super::naming::Way;
 use super::MACS;
 use rand::RngExt as _;
@@ -86,10 +86,10 @@ impl Packet {
     }
 
     /// Of which connection it is on its way, and whether that begins with it.
-    pub(super) fn named(&self, way: Way) -> Option<(Ends, bool)> {
+    pub(super) fn named(&self, way: Way) -> Option<(Endpoints, bool)> {
         let ends = |way: Way, src, dst| match way {
-            Way::Out => Ends { inner: src, outer: dst },
-            Way::In => Ends { inner: dst, outer: src },
+            Way::Out => Endpoints { inner: src, outer: dst },
+            Way::In => Endpoints { inner: dst, outer: src },
         };
         let whole = if self.is_four() { 20 + self.options } else { 40 };
         let has = |more: usize| self.bytes().len() >= whole + more;

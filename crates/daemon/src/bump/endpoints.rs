@@ -4,23 +4,24 @@
 use bentpipe_linux::bpf::map::Plain;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Two ends. Ports are zero where all packets between two addresses are meant.
+/// The two endpoints of a connection. Ports are zero where all packets between two addresses are
+/// meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ends {
+pub struct Endpoints {
     /// That which is reached through this host.
     pub inner: SocketAddr,
     /// That which is reached by the device.
     pub outer: SocketAddr,
 }
 
-impl Ends {
+impl Endpoints {
     /// Where the ports stand among the bytes, behind both addresses.
     pub(super) const PORTS: i16 = 32;
 }
 
 /// Inner address, outer address, as of IPv6 (RFC 4291, 2.5.5.2), inner port, outer port, in the
 /// order of the network.
-impl Plain for Ends {
+impl Plain for Endpoints {
     const LEN: usize = 36;
 
     fn write(&self, bytes: &mut [u8]) {
@@ -34,13 +35,13 @@ impl Plain for Ends {
         }
     }
 
-    fn read(bytes: &[u8]) -> Ends {
+    fn read(bytes: &[u8]) -> Endpoints {
         let end = |at: usize| {
             let address: [u8; 16] = bytes[16 * at..][..16].try_into().expect("sixteen");
             let port: [u8; 2] = bytes[32 + 2 * at..][..2].try_into().expect("two");
             let address = Ipv6Addr::from(address).to_canonical();
             SocketAddr::new(address, u16::from_be_bytes(port))
         };
-        Ends { inner: end(0), outer: end(1) }
+        Endpoints { inner: end(0), outer: end(1) }
     }
 }
