@@ -3,7 +3,7 @@
 use super::Layout;
 use crate::simulation::Simulation;
 use crate::workload::{
-    Bulk, Ends, Http, Http2, Http2Rng, HttpRng, Ping, Poisson, PoissonRng, RequestPlan,
+    Bulk, FlowEnds, Http, Http2, Http2Rng, HttpRng, Ping, Poisson, PoissonRng, RequestPlan,
     RequestResponse, RequestRng, Telnet, Timed, Udp, UdpRng, Web, WebRng, Workload as Traffic,
 };
 use bentpipe_core::tcp::connection::ConnectionConfig;
@@ -18,7 +18,7 @@ pub(super) fn add(simulation: &mut Simulation, scenario: &Scenario, layout: &Lay
     for flow in &scenario.flows {
         for instance in flow.instances() {
             let id = simulation.meters_mut().add(instance.clone(), flow.background);
-            let ends = Ends {
+            let ends = FlowEnds {
                 flow: id,
                 from: layout.node(flow.from),
                 to: layout.node(flow.to),
@@ -54,7 +54,7 @@ impl Streams {
     }
 }
 
-fn one(simulation: &mut Simulation, flow: &Flow, ends: Ends, rng: &Streams) {
+fn one(simulation: &mut Simulation, flow: &Flow, ends: FlowEnds, rng: &Streams) {
     let mut timed = Timing { simulation, flow, id: ends.flow, rng };
     match flow.workload.clone() {
         Workload::Bulk { bytes, opened_by, barrier } => {

@@ -1,7 +1,7 @@
 //! A bulk transfer: one connection that carries so many bytes, or as many as it can as long as the
 //! flow lasts.
 
-use super::{AGAIN, Ends, Workload};
+use super::{AGAIN, FlowEnds, Workload};
 use crate::barrier::Ticket;
 use crate::measurement::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
@@ -13,7 +13,7 @@ use bentpipe_scenario as scenario;
 /// One transfer.
 #[derive(Debug)]
 pub struct Bulk {
-    ends: Ends,
+    ends: FlowEnds,
     /// Who opens the connection: the sender, or, for a download, the receiver.
     opened_by: scenario::FlowEnd,
     /// How much to send; None: without end.
@@ -30,7 +30,7 @@ const SINK: u64 = 1;
 
 impl Bulk {
     /// So many bytes, or as many as there can be, in one connection.
-    pub fn new(ends: Ends, opened_by: scenario::FlowEnd, bytes: Option<u64>) -> Bulk {
+    pub fn new(ends: FlowEnds, opened_by: scenario::FlowEnd, bytes: Option<u64>) -> Bulk {
         // A prearranged connection has no handshake: whoever sends is the first to be heard of.
         let prearranged = ends.tcp_to.opening == Opening::Prearranged;
         let opened_by = if prearranged { scenario::FlowEnd::From } else { opened_by };
@@ -87,7 +87,7 @@ impl Bulk {
         if sends {
             self.transfer = Some(net.meters.begin(net.now(), self.ends.flow));
         }
-        let Ends { from, to, tcp_from, tcp_to, .. } = self.ends;
+        let FlowEnds { from, to, tcp_from, tcp_to, .. } = self.ends;
         let call = match self.opened_by {
             // A T/TCP's SYN may carry the first of the data.
             scenario::FlowEnd::From => Call {

@@ -9,7 +9,7 @@
 
 mod fetching;
 
-use super::Ends;
+use super::FlowEnds;
 use super::replies::Replies;
 use crate::measurement::Role;
 use crate::simulation::{Call, Net, Service};
@@ -61,7 +61,7 @@ pub(super) enum Said {
 /// A flow's conversations that are not over. Their timers' marks are their own numbers.
 #[derive(Debug)]
 pub(super) struct Conversations {
-    ends: Ends,
+    ends: FlowEnds,
     service: Service,
     opened: u64,
     open: BTreeMap<ConversationId, Conversation>,
@@ -101,12 +101,12 @@ const SERVER: u64 = 1;
 
 impl Conversations {
     /// Those of anything but the Web.
-    pub(super) fn new(ends: Ends) -> Conversations {
+    pub(super) fn new(ends: FlowEnds) -> Conversations {
         Conversations { ends, service: Service::Other, opened: 0, open: BTreeMap::new() }
     }
 
     /// The Web's: caches on the way take part.
-    pub(super) fn web(ends: Ends) -> Conversations {
+    pub(super) fn web(ends: FlowEnds) -> Conversations {
         Conversations { service: Service::Web, ..Conversations::new(ends) }
     }
 

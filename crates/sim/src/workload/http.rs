@@ -2,7 +2,7 @@
 
 use super::conversation::{Conversations, Exchange};
 use super::page::{HttpSettings, Page, PageState};
-use super::{AGAIN, Ends, RETRY, Workload, next_moment};
+use super::{AGAIN, FlowEnds, RETRY, Workload, next_moment};
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
@@ -44,7 +44,7 @@ const NEXT: u64 = AGAIN + 1;
 
 impl Http {
     /// Loads pages as `plan` says.
-    pub fn new(ends: Ends, plan: scenario::Http, rng: HttpRng) -> Http {
+    pub fn new(ends: FlowEnds, plan: scenario::Http, rng: HttpRng) -> Http {
         let conversations = Conversations::web(ends);
         let (flow, since) = (ends.flow, Instant::ZERO);
         Http { flow, plan, rng, conversations, page: None, begun: 0, since }

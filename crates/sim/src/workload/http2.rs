@@ -8,7 +8,7 @@
 //! open theirs wide), the compression of headers (sizes of requests are as they are sent), TLS.
 
 use super::multiplex::Multiplexer;
-use super::{AGAIN, Ends, RETRY, Workload, next_moment};
+use super::{AGAIN, FlowEnds, RETRY, Workload, next_moment};
 use crate::measurement::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Pages loaded by HTTP/2.
 #[derive(Debug)]
 pub struct Http2 {
-    ends: Ends,
+    ends: FlowEnds,
     plan: scenario::Http2,
     rng: Http2Rng,
     connection: Option<Connection>,
@@ -101,7 +101,7 @@ const EXCHANGES: u64 = 1 << 32;
 
 impl Http2 {
     /// Loads pages as `plan` says.
-    pub fn new(ends: Ends, plan: scenario::Http2, rng: Http2Rng) -> Http2 {
+    pub fn new(ends: FlowEnds, plan: scenario::Http2, rng: Http2Rng) -> Http2 {
         let (page, since) = (Page::default(), Instant::ZERO);
         Http2 { ends, plan, rng, connection: None, page, begun: 0, since, opened: 0 }
     }
@@ -156,7 +156,7 @@ impl Http2 {
 
     fn open(&mut self, net: &mut Net, send: u64) -> Connection {
         self.opened += 1;
-        let Ends { flow, from, to, tcp_from, tcp_to } = self.ends;
+        let FlowEnds { flow, from, to, tcp_from, tcp_to } = self.ends;
         let number = self.opened;
         let client = net.open(Call {
             from: to,

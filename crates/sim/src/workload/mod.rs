@@ -67,9 +67,9 @@ pub trait Workload: fmt::Debug + Send {
     }
 }
 
-/// A flow's ends.
+/// The ends of a flow: their nodes and their TCPs.
 #[derive(Debug, Clone, Copy)]
-pub struct Ends {
+pub struct FlowEnds {
     /// What they count for.
     pub flow: FlowId,
     /// The end that data come from: the server.
@@ -82,12 +82,12 @@ pub struct Ends {
     pub tcp_to: ConnectionConfig,
 }
 
-impl Ends {
+impl FlowEnds {
     /// Without Nagle's algorithm, which programs that ask and answer on connections that stay open
     /// switch off: it would keep each reply's last segment back for a round trip (Heidemann 1997,
     /// "Performance Interactions Between P-HTTP and TCP Implementations", 4.3).
     #[must_use]
-    pub fn prompt(mut self) -> Ends {
+    pub fn prompt(mut self) -> FlowEnds {
         self.tcp_from.sender.nagle = false;
         self.tcp_to.sender.nagle = false;
         self

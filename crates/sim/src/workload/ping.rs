@@ -1,7 +1,7 @@
 //! Pings: at an interval, or as a flood (`ping -f`: when an echo is back, or 10 ms after the last
 //! one). A transfer is a ping, from its request to its echo.
 
-use super::{Ends, Workload};
+use super::{FlowEnds, Workload};
 use crate::measurement::TransferId;
 use crate::packet::Echo;
 use crate::simulation::Net;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Echo requests from one node to another.
 #[derive(Debug)]
 pub struct Ping {
-    ends: Ends,
+    ends: FlowEnds,
     /// Payload bytes of each.
     len: u16,
     pace: PingPace,
@@ -38,7 +38,7 @@ const END: u64 = 1 << 62;
 
 impl Ping {
     /// Pings of `packet` bytes with their IP headers, as `pace` says.
-    pub fn new(ends: Ends, packet: u64, pace: PingPace, packets: Option<u64>) -> Ping {
+    pub fn new(ends: FlowEnds, packet: u64, pace: PingPace, packets: Option<u64>) -> Ping {
         Ping {
             ends,
             len: packet.saturating_sub(HEADERS).min(u64::from(u16::MAX) - HEADERS) as u16,
@@ -59,7 +59,7 @@ impl Ping {
         self.last = now;
         let sequence = self.sent as u16;
         self.sent += 1;
-        let Ends { flow, from, to, .. } = self.ends;
+        let FlowEnds { flow, from, to, .. } = self.ends;
         net.meters.sent(now, flow);
         let transfer = net.meters.begin(now, flow);
         if let Some(lost) = self.unanswered.insert(sequence, transfer) {

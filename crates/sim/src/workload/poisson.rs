@@ -1,7 +1,7 @@
 //! Background of transfers that begin as a Poisson process, each on a connection of its own that
 //! its sender opens.
 
-use super::{AGAIN, Ends, Workload};
+use super::{AGAIN, FlowEnds, Workload};
 use crate::measurement::{Role, TransferId};
 use crate::simulation::{Call, Net, Service};
 use crate::stream::Notice;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Transfers of many users.
 #[derive(Debug)]
 pub struct Poisson {
-    ends: Ends,
+    ends: FlowEnds,
     size: RandomSize,
     between: Option<RandomTime>,
     rng: PoissonRng,
@@ -43,7 +43,7 @@ const SINK: u64 = 1;
 
 impl Poisson {
     /// Transfers of these sizes that together offer `load`.
-    pub fn new(ends: Ends, size: RandomSize, load: &Load, rng: PoissonRng) -> Poisson {
+    pub fn new(ends: FlowEnds, size: RandomSize, load: &Load, rng: PoissonRng) -> Poisson {
         // The mean of sizes as they are drawn, rounded up: the load is what it says.
         let between = super::poisson_process(load.per_second(size.mean_bytes()));
         Poisson { ends, size, between, rng, begun: 0, transfers: BTreeMap::new() }
@@ -59,7 +59,7 @@ impl Poisson {
         self.begun += 1;
         let id = self.begun;
         let bytes = self.size.sample(&mut self.rng.size).count();
-        let Ends { flow, from, to, tcp_from, tcp_to } = self.ends;
+        let FlowEnds { flow, from, to, tcp_from, tcp_to } = self.ends;
         let transfer = net.meters.begin(net.now(), flow);
         let tags = [id << 1, id << 1 | SINK];
         let tcp = [tcp_from, tcp_to];

@@ -1,7 +1,7 @@
 //! Requests and their replies, one after the other: a database, a shop, transactions.
 
 use super::conversation::{ConversationId, Conversations, Exchange, Said};
-use super::{AGAIN, Ends, RETRY, Workload, next_moment};
+use super::{AGAIN, FlowEnds, RETRY, Workload, next_moment};
 use crate::measurement::TransferId;
 use crate::simulation::Net;
 use crate::stream::Notice;
@@ -58,7 +58,7 @@ pub struct RequestRng {
 
 impl RequestResponse {
     /// Asks as `plan` says.
-    pub fn new(ends: Ends, plan: RequestPlan, rng: RequestRng) -> RequestResponse {
+    pub fn new(ends: FlowEnds, plan: RequestPlan, rng: RequestRng) -> RequestResponse {
         let conversations = Conversations::new(ends);
         let flow = ends.flow;
         RequestResponse { flow, plan, rng, conversations, current: None, waiting: None, asked: 0 }

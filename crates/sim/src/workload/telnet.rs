@@ -2,7 +2,7 @@
 //! echo, or, without echoes, to its arrival.
 
 use super::conversation::{ConversationId, Conversations, Exchange, Said};
-use super::{AGAIN, Ends, Workload};
+use super::{AGAIN, FlowEnds, Workload};
 use crate::measurement::TransferId;
 use crate::simulation::Net;
 use crate::stream::Notice;
@@ -30,7 +30,7 @@ pub struct Telnet {
 impl Telnet {
     /// Keystrokes `between` apart, of so many bytes, with echoes of so many.
     pub fn new(
-        ends: Ends,
+        ends: FlowEnds,
         between: RandomTime,
         keystroke: u64,
         echo: u64,

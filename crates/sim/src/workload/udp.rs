@@ -1,6 +1,6 @@
 //! Datagrams without feedback: evenly at a rate, in bursts, or as a Poisson process.
 
-use super::{AGAIN, Ends, Workload};
+use super::{AGAIN, FlowEnds, Workload};
 use crate::simulation::{Net, Socket};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_links::{Distribution, RandomTime};
@@ -10,7 +10,7 @@ use rand_pcg::Pcg64Mcg;
 /// A flow of datagrams.
 #[derive(Debug)]
 pub struct Udp {
-    ends: Ends,
+    ends: FlowEnds,
     arrivals: Arrivals,
     /// IP length of each.
     packet: u64,
@@ -42,7 +42,7 @@ const BURST: u64 = AGAIN + 1;
 
 impl Udp {
     /// Datagrams that come as `arrivals` says, of `packet` bytes with their IP headers.
-    pub fn new(ends: Ends, arrivals: Arrivals, packet: u64, rng: UdpRng) -> Udp {
+    pub fn new(ends: FlowEnds, arrivals: Arrivals, packet: u64, rng: UdpRng) -> Udp {
         let (began, left) = (Instant::ZERO, Duration::ZERO);
         Udp { ends, arrivals, packet, rng, socket: None, began, sent: 0, on_until: began, left }
     }

@@ -5,7 +5,7 @@
 
 use super::conversation::{Conversations, Exchange};
 use super::page::{HttpSettings, Page, PageState};
-use super::{AGAIN, Ends, RETRY, Workload};
+use super::{AGAIN, FlowEnds, RETRY, Workload};
 use crate::simulation::Net;
 use crate::stream::Notice;
 use crate::world::Endpoint;
@@ -52,7 +52,7 @@ const LOST: u64 = 1 << 62;
 
 impl Web {
     /// Pages whose replies together offer `load`, each over so many connections at a time.
-    pub fn new(ends: Ends, load: &Load, connections: u32, rng: WebRng) -> Web {
+    pub fn new(ends: FlowEnds, load: &Load, connections: u32, rng: WebRng) -> Web {
         let per_second = load.per_second(scenario::Workload::mah_page_bytes());
         let request = Distribution::Measured(measured::MAH_REQUEST.to_vec());
         Web {
