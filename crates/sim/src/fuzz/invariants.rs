@@ -3,8 +3,8 @@
 use super::adoption::Adoptions;
 use super::causes::Causes;
 use super::clocks::Clocks;
+use super::connection_ends::ConnectionEnds;
 use super::edges::Edges;
-use super::ends::Ends;
 use super::losses::Losses;
 use super::plan::FaultPlan;
 use super::stage::{BOXES, Changed};
@@ -21,7 +21,7 @@ pub(super) struct InvariantChecker {
     streams: Streams,
     clocks: Clocks,
     causes: Causes,
-    ends: Vec<Ends>,
+    ends: Vec<ConnectionEnds>,
     losses: Losses,
     adoptions: Adoptions,
     touched: Touched,
@@ -36,7 +36,7 @@ impl InvariantChecker {
         let limits = [0, 1].map(|index| {
             plan.configs(index).map(|config| config.memory.count() as usize).max().unwrap_or(0)
         });
-        let ends = (0..plan.calls.len()).map(|number| Ends::new(plan, number)).collect();
+        let ends = (0..plan.calls.len()).map(|number| ConnectionEnds::new(plan, number)).collect();
         let detours = if plan.detour.is_some() { 5 } else { 0 };
         let set_in = usize::from(plan.strait.is_some()) + plan.meddlers.len();
         let lines = 2 * (3 + detours + set_in);

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 type Finding = (Invariant, String);
 
-/// What was seen of a connection's ends.
+/// The ends of a connection, as fault tests have seen them.
 #[derive(Debug, Clone)]
-pub(super) struct Ends {
+pub(super) struct ConnectionEnds {
     /// The least time for which a gateway withholds a FIN's acknowledgment, zero if one does not;
     /// None without gateways.
     fin_hold: Option<Duration>,
@@ -49,10 +49,10 @@ struct EndRecord {
     reset_judged: bool,
 }
 
-impl Ends {
-    pub(super) fn new(plan: &FaultPlan, number: usize) -> Ends {
+impl ConnectionEnds {
+    pub(super) fn new(plan: &FaultPlan, number: usize) -> ConnectionEnds {
         let configs = || [0, 1].into_iter().flat_map(|place| plan.configs(place));
-        Ends {
+        ConnectionEnds {
             fin_hold: configs()
                 .map(|config| match config.fin {
                     FinMode::EndToEnd => config.fin_hold,
