@@ -75,8 +75,8 @@ pub(crate) const FLOW: Section = Section {
     example: "[flow.main]\nfrom = \"server\"\nto = \"client\"\nbytes = \"10MB\"\nstart = { uniform = [\"0s\", \"5s\"] }\ntcp = { recovery = \"newreno\" }",
 };
 
-/// The ends of a flow, found before its workload is read.
-pub(crate) struct Ends<'a> {
+/// The nodes around a flow, found before its workload is read.
+pub(crate) struct FlowContext<'a> {
     pub(crate) nodes: &'a [Node],
     pub(crate) around: workload::Around<'a>,
 }
@@ -86,15 +86,15 @@ impl Flow {
         reader: &Reader<'_>,
         name: &str,
         kind: workload::Kind,
-        ends: &Ends<'_>,
+        context: &FlowContext<'_>,
         below: ConnectionConfig,
     ) -> Result<Flow> {
-        let workload::Around { from, to, .. } = ends.around;
-        let workload = Workload::read(reader, kind, &ends.around)?;
+        let workload::Around { from, to, .. } = context.around;
+        let workload = Workload::read(reader, kind, &context.around)?;
         let both: TcpLayer = reader.or("tcp", TcpLayer::default())?;
         let tcp = |end: NodeIndex, key: &str| -> Result<ConnectionConfig> {
             // Pings reach routers and gateways, which have no TCP of their own.
-            let own = match &ends.nodes[end.0].kind {
+            let own = match &context.nodes[end.0].kind {
                 NodeKind::Host { tcp, .. } => **tcp,
                 NodeKind::Router(_) | NodeKind::Gateway(_) => below,
             };

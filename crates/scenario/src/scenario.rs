@@ -343,5 +343,5 @@ fn flow(
         return Err(context.error(reader.need_node("to")?.at, Problem::Network(why)));
     };
     let around = workload::Around { names: parts.names, links: parts.links, from, to, path: &path };
-    Flow::read(&reader, name, kind, &flow::Ends { nodes: parts.nodes, around }, below)
+    Flow::read(&reader, name, kind, &flow::FlowContext { nodes: parts.nodes, around }, below)
 }
