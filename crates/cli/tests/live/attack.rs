@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::life::exchange;
 use crate::observation::{ask, await_split};
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 
 pub(crate) const CASES: &[(&str, fn())] = &[("no_host_ends_splitting_for_others", attack)];
 
@@ -41,7 +41,9 @@ fn attack() {
         }
         // Others are split meanwhile, though not each of them has to be.
         for _ in 0..5 {
-            FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+            FAMILIES
+                .into_iter()
+                .for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
         }
     });
     // What does not come back is noticed within two seconds.

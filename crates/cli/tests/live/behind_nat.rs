@@ -13,7 +13,7 @@ use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig};
 
 use crate::life::exchange;
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateway_by, gateways_wanted};
+use crate::stage::{FAMILIES, Family, StageEnds, build, fast_link, gateway_by, gateways_wanted};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("clients_are_known_behind_masquerade", clients_are_known),
@@ -42,7 +42,7 @@ fn clients_are_known() {
         "[[policy.rule]]\naction = \"forward\"\nclient = [\"10.91.1.0/24\", \"fd00:91:0:1::/64\"]";
     for (policy, split) in [(rule, 0), ("", FAMILIES.len())] {
         let (testbed, gateway) = stage(policy);
-        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+        FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
         let status = ask(&testbed.g1, "status");
         assert_eq!(status["totals"]["split"], split, "{status} {}", gateway.stderr());
         let forwarded = &status["totals"]["forwarded_flows"]["policy"];

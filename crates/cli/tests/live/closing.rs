@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::Case;
-use crate::stage::Ends;
+use crate::stage::StageEnds;
 use crate::toolbox::{abort, accept, assert_same, content, finish, receive, receive_to_end, send};
 
 pub(crate) const CASES: &[Case] = &[
@@ -23,7 +23,7 @@ pub(crate) const CASES: &[Case] = &[
 pub(crate) const CASES_WITHOUT_FIREWALL: &[Case] =
     &[("an_aborted_port_is_used_again_at_once", an_aborted_port)];
 
-fn half_closed_request(ends: &Ends) {
+fn half_closed_request(ends: &StageEnds) {
     let (request, reply) = (content(1, 3_000), content(2, 300_000));
     let (listener, address) = ends.listen();
     thread::scope(|scope| {
@@ -40,7 +40,7 @@ fn half_closed_request(ends: &Ends) {
     });
 }
 
-fn half_closed_server(ends: &Ends) {
+fn half_closed_server(ends: &StageEnds) {
     let (greeting, rest) = (content(3, 2_000), content(4, 300_000));
     let (listener, address) = ends.listen();
     thread::scope(|scope| {
@@ -57,20 +57,20 @@ fn half_closed_server(ends: &Ends) {
     });
 }
 
-fn reset_by_client(ends: &Ends) {
+fn reset_by_client(ends: &StageEnds) {
     let (client, server) = talking_pair(ends);
     abort(client);
     assert_reset(&server);
 }
 
-fn reset_by_server(ends: &Ends) {
+fn reset_by_server(ends: &StageEnds) {
     let (client, server) = talking_pair(ends);
     abort(server);
     assert_reset(&client);
 }
 
 /// A reset that overtakes data, or comes amid it, never looks like the end of the data.
-fn reset_among_data(ends: &Ends) {
+fn reset_among_data(ends: &StageEnds) {
     let (client, server) = talking_pair(ends);
     thread::scope(|scope| {
         scope.spawn(|| assert_reset(&client));
@@ -81,7 +81,7 @@ fn reset_among_data(ends: &Ends) {
 
 /// A client resets an upload that its server has stopped reading, and connects from the same port:
 /// it does not wait until the gateways give up delivering, which takes a minute each.
-fn an_aborted_port(ends: &Ends) {
+fn an_aborted_port(ends: &StageEnds) {
     let (listener, server_address) =
         ends.listen_with(|socket| socket.set_recv_buffer_size(32_768).expect("buffer"));
     let from = |port: u16| {
@@ -109,7 +109,7 @@ fn an_aborted_port(ends: &Ends) {
 }
 
 /// Two ends that have exchanged a few bytes.
-fn talking_pair(ends: &Ends) -> (TcpStream, TcpStream) {
+fn talking_pair(ends: &StageEnds) -> (TcpStream, TcpStream) {
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
     let server = accept(&listener);

@@ -13,7 +13,7 @@ use bentpipe_testbed::five_hosts::{GatewayPosition, Testbed, TestbedConfig};
 
 use crate::observation::ask;
 use crate::pair::{pairs, part, talk};
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{End, accept, content, read_through, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -73,7 +73,7 @@ fn cut(position: GatewayPosition, read: Read) {
             .into_iter()
             .flat_map(|family| (0..COUNT).map(move |_| family))
             .map(|family| {
-                let ends = Ends::of(&testbed, family);
+                let ends = StageEnds::of(&testbed, family);
                 let (listener, address) = ends.listen();
                 let client = ends.connect(address);
                 let server = accept(&listener);

@@ -13,7 +13,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;
 
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{
     accept, assert_same, content, finish, receive, receive_to_end, send, wait_longer, wait_until,
 };
@@ -109,7 +109,7 @@ fn wait_until_forgotten(name: &str, gateway: &Namespace) {
 /// Opens all connections, does `when_open`, uses and closes them.
 fn crowd<T>(testbed: &Arc<Testbed>, when_open: impl FnOnce() -> T) -> T {
     let servers = FAMILIES.map(|family| {
-        let ends = Ends::of(testbed, family);
+        let ends = StageEnds::of(testbed, family);
         let (listener, address) = ends.listen();
         (ends, listener, address)
     });
@@ -130,7 +130,7 @@ fn crowd<T>(testbed: &Arc<Testbed>, when_open: impl FnOnce() -> T) -> T {
 
 /// The clients of one thread: all are connected before any says anything, and all have said it
 /// before any reads.
-fn ask_all(ends: &Ends, address: SocketAddr, part: usize, phase: &Barrier) {
+fn ask_all(ends: &StageEnds, address: SocketAddr, part: usize, phase: &Barrier) {
     let clients: Vec<TcpStream> = (0..EACH).map(|_| ends.connect(address)).collect();
     phase.wait();
     phase.wait();

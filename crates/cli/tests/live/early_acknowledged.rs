@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::links::ask as ask_link;
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, build, gateways_wanted, narrow_link, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, gateways_wanted, narrow_link, start_gateways};
 use crate::toolbox::{accept, assert_same, content, receive, send, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] =
@@ -42,7 +42,7 @@ fn held_and_repaired() {
     let link = Pid::from_raw(testbed.emulator().expect("a link").id().cast_signed());
     let testbed = Arc::new(testbed);
     for family in FAMILIES {
-        let ends = Ends::of(&testbed, family);
+        let ends = StageEnds::of(&testbed, family);
         let (listener, address) = ends.listen();
         let (client, server) = (ends.connect(address), accept(&listener));
         let sent = content(31, SIZE);

@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use crate::life::{await_unchanged, exchange, state};
 use crate::observation::{await_split, watchdog_of};
 use crate::stage::{
-    Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
+    FAMILIES, StageEnds, build, fast_link, gateways_wanted, narrow_link, start_gateways,
 };
 use crate::toolbox::{accept, assert_same, await_said, content, receive, send};
 
@@ -68,8 +68,9 @@ fn watchdog_dies_first() {
     start_gateways(&mut testbed);
     let mut gateway = testbed.take_gateway(GatewayPosition::Near).expect("gateway");
     let testbed = Arc::new(testbed);
-    let exchanges =
-        || FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    let exchanges = || {
+        FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
+    };
     bereave(&mut gateway);
     exchanges();
     assert!(gateway.stop().is_some_and(|status| status.success()), "{}", gateway.stderr());
@@ -105,7 +106,7 @@ pub(crate) fn uploads(happens: impl FnOnce(&mut Process)) -> Option<String> {
     let sent = content(26, SIZE);
     thread::scope(|scope| {
         for family in FAMILIES.repeat(3) {
-            let ends = Ends::of(&testbed, family);
+            let ends = StageEnds::of(&testbed, family);
             let (listener, address) = ends.listen();
             let client = ends.connect(address);
             let server = accept(&listener);

@@ -8,7 +8,7 @@ use std::thread;
 use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig, Told};
 
 use crate::captured::{Captures, Segment, Stream};
-use crate::stage::{Ends, FAMILIES, build, gateways_wanted, geo_link, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, gateways_wanted, geo_link, start_gateways};
 use crate::toolbox::{
     accept, assert_same, content, finish, receive, receive_to_end, send, wait_until,
 };
@@ -34,7 +34,7 @@ fn stage() -> Arc<Testbed> {
 }
 
 /// A connection's ends, and their addresses.
-fn connected(ends: &Ends) -> ([TcpStream; 2], [SocketAddr; 2]) {
+fn connected(ends: &StageEnds) -> ([TcpStream; 2], [SocketAddr; 2]) {
     let (listener, address) = ends.listen();
     let (client, server) = (ends.connect(address), accept(&listener));
     let own = client.local_addr().expect("address");
@@ -67,7 +67,7 @@ fn own_options() {
         }
     }
     for family in FAMILIES {
-        let ends = Ends::of(&testbed, family);
+        let ends = StageEnds::of(&testbed, family);
         let captures = Captures::start([&testbed.h1, &testbed.sat, &testbed.h2]);
         let ([client, server], [near, far]) = connected(&ends);
         let (up, down) = (content(51, 200_000), content(52, 100_000));
@@ -134,7 +134,7 @@ fn blocked() {
                  chain up { type filter hook ingress device ground1 priority 0; drop; }\n\
                  chain down { type filter hook ingress device ground2 priority 0; drop; }\n}\n";
     for family in FAMILIES {
-        let ends = Ends::of(&testbed, family);
+        let ends = StageEnds::of(&testbed, family);
         let captures = Captures::start([&testbed.h1, &testbed.h2]);
         let ([client, server], [near, far]) = connected(&ends);
         let sent = content(53, SIZE);
@@ -199,7 +199,7 @@ fn lost_syn() {
     }
     let testbed = stage();
     for family in FAMILIES {
-        let ends = Ends::of(&testbed, family);
+        let ends = StageEnds::of(&testbed, family);
         let captures = Captures::start([&testbed.h1, &testbed.h2]);
         let (listener, address) = ends.listen();
         let lose = "table inet lost { chain input { type filter hook input priority 0;\n\

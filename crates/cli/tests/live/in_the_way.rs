@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::life::exchange;
 use crate::observation::{ask, await_split};
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted};
+use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted};
 use crate::toolbox::{await_said, wait_longer};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -160,7 +160,7 @@ fn obstructed(position: GatewayPosition, obstacle: &Obstacle) -> (Arc<Testbed>, 
 
 /// New connections of both families are whole.
 fn pass(testbed: &Arc<Testbed>) {
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(testbed, family), 100_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(testbed, family), 100_000));
 }
 
 fn split(router: &Namespace) -> u64 {

@@ -9,7 +9,9 @@ use bentpipe_linux::netns::Namespace;
 use bentpipe_testbed::five_hosts::{BOTH, Firewall, GatewayPosition, Testbed, TestbedConfig};
 
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{
+    FAMILIES, Family, StageEnds, build, fast_link, gateways_wanted, start_gateways,
+};
 use crate::toolbox::{
     accept, assert_same, content, finish, read_through, receive, receive_to_end, send, wait_until,
 };
@@ -36,7 +38,7 @@ fn older_connection_passes() {
         let shared = Arc::new(testbed);
         let pairs = FAMILIES
             .map(|family| {
-                let ends = Ends::of(&shared, family);
+                let ends = StageEnds::of(&shared, family);
                 let (listener, address) = ends.listen();
                 let client = ends.connect(address);
                 (client, accept(&listener))
@@ -84,7 +86,7 @@ fn killed_gateway(position: GatewayPosition) {
     let sent = content(10, SIZE);
     thread::scope(|scope| {
         for family in FAMILIES {
-            let ends = Ends::of(&testbed, family);
+            let ends = StageEnds::of(&testbed, family);
             let (listener, address) = ends.listen();
             let client = ends.connect(address);
             let server = accept(&listener);
@@ -105,7 +107,7 @@ fn killed_gateway(position: GatewayPosition) {
             let devices = testbed.gateway_at(position).1.output("ip", &["-brief", "link"]);
             assert!(!devices.as_deref().expect("devices").contains("bp-"), "{devices:?}");
         }
-        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+        FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
     });
 }
 
@@ -121,7 +123,7 @@ fn stopped_gateway_leaves_nothing() {
     assert!(before[0] != during, "a running gateway must show");
     let mut gateways = BOTH.map(|position| testbed.take_gateway(position).expect("gateway"));
     let testbed = Arc::new(testbed);
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
     for gateway in &mut gateways {
         let status = gateway.stop().expect("it ends by itself upon SIGTERM");
         assert!(status.success(), "{status}: {}", gateway.stderr());
@@ -131,7 +133,7 @@ fn stopped_gateway_leaves_nothing() {
     for (position, before) in BOTH.into_iter().zip(before) {
         await_unchanged(&before, testbed.gateway_at(position).1);
     }
-    exchange(&Ends::of(&testbed, Family::V4), 100_000);
+    exchange(&StageEnds::of(&testbed, Family::V4), 100_000);
 }
 
 /// G01-W-1: with `soft-state` the next gateways split the connections that the stopped ones have
@@ -145,7 +147,7 @@ fn connections_are_split_again() {
     start_gateways(&mut testbed);
     let mut shared = Arc::new(testbed);
     let pairs = FAMILIES.map(|family| {
-        let ends = Ends::of(&shared, family);
+        let ends = StageEnds::of(&shared, family);
         let (listener, address) = ends.listen();
         let client = ends.connect(address);
         let server = accept(&listener);
@@ -206,7 +208,7 @@ fn firewall_by_device_is_passed() {
     start_gateways(&mut testbed);
     let gateways = BOTH.map(|position| testbed.take_gateway(position).expect("gateway"));
     let testbed = Arc::new(testbed);
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
     for (position, gateway) in BOTH.into_iter().zip(&gateways) {
         let (_, namespace) = testbed.gateway_at(position);
         assert_eq!(ask(namespace, "status")["totals"]["split"], FAMILIES.len());
@@ -224,12 +226,14 @@ fn one_gateway_is_enough() {
         let mut testbed = on_fast_link();
         testbed.start_gateway(position).expect("gateway");
         let testbed = Arc::new(testbed);
-        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 3_000_000));
+        FAMILIES
+            .into_iter()
+            .for_each(|family| exchange(&StageEnds::of(&testbed, family), 3_000_000));
     }
 }
 
 /// Up and back again over a new connection.
-pub(crate) fn exchange(ends: &Ends, size: usize) {
+pub(crate) fn exchange(ends: &StageEnds, size: usize) {
     let sent = content(12, size);
     let (listener, address) = ends.listen();
     thread::scope(|scope| {

@@ -20,7 +20,9 @@ use socket2::{Protocol, Socket, Type};
 
 use crate::life::exchange;
 use crate::observation::{ask, await_split};
-use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{
+    FAMILIES, Family, StageEnds, build, fast_link, gateways_wanted, start_gateways,
+};
 use crate::toolbox::{PATIENCE, assert_same, content, uninterrupted};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -65,7 +67,7 @@ fn without_ethernet() {
         start_gateways(&mut testbed);
         let testbed = Arc::new(testbed);
         for family in FAMILIES {
-            exchange(&Ends::of(&testbed, family), 3_000_000);
+            exchange(&StageEnds::of(&testbed, family), 3_000_000);
         }
         for place in BOTH.into_iter().filter(|_| gateways_wanted()) {
             FAMILIES.into_iter().for_each(|family| await_split(&testbed, place, family));

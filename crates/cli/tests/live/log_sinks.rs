@@ -16,7 +16,7 @@ use nix::unistd::mkfifo;
 
 use crate::life::{await_unchanged, exchange, state};
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, GATEWAY, build, fast_link, gateways_wanted};
+use crate::stage::{FAMILIES, GATEWAY, StageEnds, build, fast_link, gateways_wanted};
 use crate::toolbox::{PATIENCE, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -64,7 +64,7 @@ fn await_answer(testbed: &Testbed) {
 fn exchanges(testbed: &Arc<Testbed>) {
     testbed.g1.ip("link set bp-lan down\n").expect("down");
     for _ in 0..8 {
-        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(testbed, family), 20_000));
+        FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(testbed, family), 20_000));
     }
 }
 
@@ -131,7 +131,7 @@ fn the_logs_reader_stands_still() {
     exchanges(&testbed);
     gateway.signal(Signal::SIGSTOP);
     // SYNs that wait in its device are repeated once the kernel forwards.
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 20_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 20_000));
     gateway.signal(Signal::SIGCONT);
     exchanges(&testbed);
     // It reads on: what waited comes, in order and whole.

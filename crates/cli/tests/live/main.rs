@@ -63,10 +63,10 @@ use std::process::ExitCode;
 use bentpipe_linux::netns::teardown;
 use libtest_mimic::{Arguments, Trial};
 
-use stage::{Conditions, Ends, FAMILIES, Stages};
+use stage::{Conditions, FAMILIES, StageEnds, Stages};
 
 /// One case that runs on a shared stage, once for each family of addresses.
-type Case = (&'static str, fn(&Ends));
+type Case = (&'static str, fn(&StageEnds));
 
 /// What every condition must carry.
 fn cases() -> Vec<Case> {

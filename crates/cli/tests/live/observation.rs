@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::life::{await_unchanged, exchange, state};
 use crate::stage::{
-    Ends, FAMILIES, Family, GATEWAY, build, fast_link, gateways_wanted, start_gateways,
+    FAMILIES, Family, GATEWAY, StageEnds, build, fast_link, gateways_wanted, start_gateways,
 };
 use crate::toolbox::{accept, assert_same, await_said, content, receive, send, wait_until};
 
@@ -38,7 +38,7 @@ fn flows_are_shown() {
     let pairs: Vec<(TcpStream, TcpStream, SocketAddr)> = FAMILIES
         .into_iter()
         .map(|family| {
-            let ends = Ends::of(&testbed, family);
+            let ends = StageEnds::of(&testbed, family);
             let (listener, address) = ends.listen();
             let client = ends.connect(address);
             let server = accept(&listener);
@@ -104,9 +104,9 @@ fn stopped_process_is_passed_by() {
     gateway.signal(Signal::SIGSTOP);
     for family in FAMILIES {
         // The first SYN may wait in the device; a later one finds its way.
-        exchange(&Ends::of(&testbed, family), 100_000);
+        exchange(&StageEnds::of(&testbed, family), 100_000);
     }
-    let ends = Ends::of(&testbed, FAMILIES[0]);
+    let ends = StageEnds::of(&testbed, FAMILIES[0]);
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
     let server = accept(&listener);
@@ -141,7 +141,7 @@ fn transfers_meet_a_hang() {
     let sent = content(24, SIZE);
     thread::scope(|scope| {
         for family in FAMILIES {
-            let ends = Ends::of(&testbed, family);
+            let ends = StageEnds::of(&testbed, family);
             let (listener, address) = ends.listen();
             let client = ends.connect(address);
             let server = accept(&listener);
@@ -158,7 +158,7 @@ fn transfers_meet_a_hang() {
         thread::sleep(Duration::from_secs(2));
         gateway.signal(Signal::SIGCONT);
     });
-    exchange(&Ends::of(&testbed, FAMILIES[0]), 100_000);
+    exchange(&StageEnds::of(&testbed, FAMILIES[0]), 100_000);
     ["answers again", "hung for a while"].iter().for_each(|what| await_said(&gateway, what, 1));
 }
 
@@ -174,7 +174,7 @@ fn flows_outlive_a_standstill() {
     let testbed = Arc::new(testbed);
     let watchdog = watchdog_of(&gateway);
     let sent = content(25, SIZE);
-    let ends = Ends::of(&testbed, FAMILIES[0]);
+    let ends = StageEnds::of(&testbed, FAMILIES[0]);
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
     let server = accept(&listener);
@@ -231,7 +231,7 @@ pub(crate) fn await_split(testbed: &Arc<Testbed>, position: GatewayPosition, fam
     let split = || ask(testbed.gateway_at(position).1, "status")["totals"]["split"].as_u64();
     wait_until("new connections are split", || {
         let before = split();
-        exchange(&Ends::of(testbed, family), 10_000);
+        exchange(&StageEnds::of(testbed, family), 10_000);
         let after = split();
         if after > before { Ok(()) } else { Err(format!("{family}: {before:?}, then {after:?}")) }
     });

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::thread;
 
 use crate::Case;
-use crate::stage::{Ends, Family};
+use crate::stage::{Family, StageEnds};
 use crate::toolbox::accept;
 
 pub(crate) const CASES: &[Case] = &[
@@ -19,7 +19,7 @@ pub(crate) const CASES: &[Case] = &[
 const SILENT_PORT: u16 = 9;
 
 /// G01-D-4: each host sees the other one's address and port.
-fn addresses_are_the_hosts_own(ends: &Ends) {
+fn addresses_are_the_hosts_own(ends: &StageEnds) {
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
     let server = accept(&listener);
@@ -29,7 +29,7 @@ fn addresses_are_the_hosts_own(ends: &Ends) {
 }
 
 /// G01-D-5: a refusal is the server's own.
-fn refused(ends: &Ends) {
+fn refused(ends: &StageEnds) {
     let (listener, address) = ends.listen();
     drop(listener);
     let error = ends.try_connect(address, |_| ()).expect_err("nobody listens");
@@ -37,12 +37,12 @@ fn refused(ends: &Ends) {
 }
 
 /// G2's kernel finds nobody at the address, and says so by ICMP.
-fn unreachable_host(ends: &Ends) {
+fn unreachable_host(ends: &StageEnds) {
     same_failure(ends, SocketAddr::new(ends.family.dead(), 80));
 }
 
 /// G01-D-5: H2 takes the SYNs and never answers.
-fn silent_host(ends: &Ends) {
+fn silent_host(ends: &StageEnds) {
     for ends in [ends, &ends.without_gateways()] {
         let table = if ends.family == Family::V4 { "ip" } else { "ip6" };
         let ruleset = format!(
@@ -56,13 +56,14 @@ fn silent_host(ends: &Ends) {
 }
 
 /// Connects with and without gateways, at the same time, and compares what the hosts' kernels say.
-fn same_failure(ends: &Ends, address: SocketAddr) {
+fn same_failure(ends: &StageEnds, address: SocketAddr) {
     let bare = ends.without_gateways();
     for ends in [ends, &bare] {
         ends.testbed.h1.sysctl("net.ipv4.tcp_syn_retries", "2").expect("sysctl");
     }
-    let attempt =
-        |ends: &Ends| ends.try_connect(address, |_| ()).expect_err("nobody answers").raw_os_error();
+    let attempt = |ends: &StageEnds| {
+        ends.try_connect(address, |_| ()).expect_err("nobody answers").raw_os_error()
+    };
     let (with, without) = thread::scope(|scope| {
         let without = scope.spawn(|| attempt(&bare));
         (attempt(ends), without.join().expect("attempt"))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bentpipe_testbed::five_hosts::Testbed;
 use socket2::{SockRef, Socket};
 
-use crate::stage::{Ends, FAMILIES};
+use crate::stage::{FAMILIES, StageEnds};
 use crate::toolbox::{
     End, PATIENCE, accept, assert_same, content, finish, read_through, receive, receive_to_end,
     send, send_or_abort,
@@ -35,11 +35,11 @@ pub(crate) fn pairs(testbed: &Arc<Testbed>, count: usize) -> Vec<Pair> {
 /// The same, whose kernels try for so long to get a segment across (TCP_USER_TIMEOUT).
 pub(crate) fn pairs_for(testbed: &Arc<Testbed>, count: usize, user_timeout: Duration) -> Vec<Pair> {
     let families = FAMILIES.into_iter().flat_map(|family| std::iter::repeat_n(family, count));
-    families.map(|family| open_for(&Ends::of(testbed, family), user_timeout)).collect()
+    families.map(|family| open_for(&StageEnds::of(testbed, family), user_timeout)).collect()
 }
 
 /// A connection from H1 to H2, both of whose kernels give up after `user_timeout`.
-pub(crate) fn open_for(ends: &Ends, user_timeout: Duration) -> Pair {
+pub(crate) fn open_for(ends: &StageEnds, user_timeout: Duration) -> Pair {
     let patient = |socket: &Socket| {
         socket.set_tcp_user_timeout(Some(user_timeout)).expect("user timeout");
     };

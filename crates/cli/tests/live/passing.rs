@@ -10,7 +10,7 @@ use socket2::{Protocol, Socket, Type};
 
 use crate::Case;
 use crate::captured::{Captures, Stream};
-use crate::stage::{Ends, Family};
+use crate::stage::{Family, StageEnds};
 use crate::toolbox::{
     PATIENCE, accept, assert_same, content, finish, receive_to_end, send, uninterrupted,
 };
@@ -30,7 +30,7 @@ const AH: u8 = 51;
 const TTL_AT_FAR_END: u8 = 64 - 3;
 
 /// G01-D-3 and G99-D-6: captures at both hosts have the same bytes at the same sequence numbers.
-fn sequence_numbers(ends: &Ends) {
+fn sequence_numbers(ends: &StageEnds) {
     let (up, down) = (content(6, 150_001), content(7, 250_003));
     let (listener, address) = ends.listen();
     let captures = Captures::start([&ends.testbed.h1, &ends.testbed.h2]);
@@ -61,7 +61,7 @@ fn sequence_numbers(ends: &Ends) {
 }
 
 /// G99-D-10: UDP crosses unmodified, in fragments too.
-fn udp(ends: &Ends) {
+fn udp(ends: &StageEnds) {
     let socket = |host: &Namespace, address| {
         let socket = host.run(|| UdpSocket::bind(SocketAddr::new(address, 0)).expect("bind"));
         let socket = socket.expect("namespace");
@@ -85,7 +85,7 @@ fn udp(ends: &Ends) {
 
 /// G99-D-10: ping compares the payload itself, and counts answers; the large one comes in
 /// fragments.
-fn icmp_echo(ends: &Ends) {
+fn icmp_echo(ends: &StageEnds) {
     for size in ["56", "3000"] {
         let h2 = ends.family.h2().to_string();
         // With -w it waits for the answers; with -W for two round trips, once one has come.
@@ -102,7 +102,7 @@ fn icmp_echo(ends: &Ends) {
 }
 
 /// G99-D-10 and H-D-20: what is encrypted or authenticated below TCP crosses unmodified.
-fn ipsec(ends: &Ends) {
+fn ipsec(ends: &StageEnds) {
     for size in [8, 100, 1400] {
         let sent = content(size as u64, size);
         cross(ends, ESP, [&sent, &sent]);
@@ -112,7 +112,7 @@ fn ipsec(ends: &Ends) {
 }
 
 /// Sends a packet with a protocol number each way: `sent[0]` to H2.
-fn cross(ends: &Ends, protocol: u8, sent: [&[u8]; 2]) {
+fn cross(ends: &StageEnds, protocol: u8, sent: [&[u8]; 2]) {
     let open = |host: &Namespace, address: IpAddr| {
         let socket = host.run(|| {
             let protocol = Protocol::from(i32::from(protocol));

@@ -9,7 +9,7 @@ use std::thread;
 use bentpipe_testbed::five_hosts::{BOTH, Firewall, GatewayPosition, Testbed, TestbedConfig};
 
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, Family, build, gateways_wanted, start_gateways};
+use crate::stage::{FAMILIES, Family, StageEnds, build, gateways_wanted, start_gateways};
 use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -42,7 +42,7 @@ fn smaller_mtu(firewall: Firewall) {
     let testbed = Arc::new(testbed);
     for family in FAMILIES {
         // A black hole takes for ever.
-        exchange(&Ends::of(&testbed, family), SIZE);
+        exchange(&StageEnds::of(&testbed, family), SIZE);
     }
     // A host that nobody tells of the MTU of another's path has nothing to remember.
     if gateways_wanted() {
@@ -64,7 +64,7 @@ fn unsplit() {
     const SIZE: usize = 300_000;
     let mut shared = Arc::new(build(TestbedConfig::default()));
     let pairs = FAMILIES.map(|family| {
-        let ends = Ends::of(&shared, family);
+        let ends = StageEnds::of(&shared, family);
         let (listener, address) = ends.listen();
         let client = ends.connect(address);
         (client, accept(&listener))
@@ -95,7 +95,7 @@ fn fragments(firewall: Firewall) {
     }
     let gateway = testbed.take_gateway(GatewayPosition::Far);
     let testbed = Arc::new(testbed);
-    exchange(&Ends::of(&testbed, Family::V4), 1_000_000);
+    exchange(&StageEnds::of(&testbed, Family::V4), 1_000_000);
     let counts = testbed.sat.output("nstat", &["-asz", "IpFragCreates"]).expect("nstat");
     let created = counts.lines().find_map(|line| line.strip_prefix("IpFragCreates"));
     let created: u64 =
@@ -118,7 +118,7 @@ fn fragments(firewall: Firewall) {
 }
 
 /// A new connection, on which both hosts send `size` bytes at the same time and close.
-fn exchange(ends: &Ends, size: usize) {
+fn exchange(ends: &StageEnds, size: usize) {
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
     talk(&client, &accept(&listener), size);

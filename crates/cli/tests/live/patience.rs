@@ -9,7 +9,7 @@ use bentpipe_testbed::five_hosts::{BOTH, Testbed, TestbedConfig};
 use socket2::Socket;
 
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{accept, assert_same, content, receive, receive_to_end, send};
 
 pub(crate) const CASES: &[(&str, fn())] =
@@ -36,8 +36,8 @@ fn reader_drains_for_five_minutes() {
     thread::scope(|scope| {
         for testbed in [&plain, &split] {
             for family in FAMILIES {
-                scope.spawn(move || drain(&Ends::of(testbed, family), Direction::Down));
-                scope.spawn(move || drain(&Ends::of(testbed, family), Direction::Up));
+                scope.spawn(move || drain(&StageEnds::of(testbed, family), Direction::Down));
+                scope.spawn(move || drain(&StageEnds::of(testbed, family), Direction::Up));
             }
         }
     });
@@ -52,7 +52,7 @@ enum Direction {
     Up,
 }
 
-fn drain(ends: &Ends, direction: Direction) {
+fn drain(ends: &StageEnds, direction: Direction) {
     let hoards = |socket: &Socket| {
         socket.set_send_buffer_size(SEND_BUFFER).expect("buffer");
     };

@@ -16,7 +16,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::Value;
 
-use crate::stage::{Ends, Family, GATEWAY, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{Family, GATEWAY, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{PATIENCE, accept, content, receive, send, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -44,7 +44,7 @@ fn both_legs_are_recorded() {
     start_gateways(&mut testbed);
     let testbed = Arc::new(testbed);
     let folder = tempfile::tempdir().expect("a folder");
-    let ends = Ends::of(&testbed, Family::V4);
+    let ends = StageEnds::of(&testbed, Family::V4);
     // The server is behind the far gateway, which sends its data over the link.
     let (_, namespace) = testbed.gateway_at(GatewayPosition::Far);
     for (name, look) in [("far.pcapng", packets as fn(&Path)), ("far.qlog", events)] {
@@ -92,7 +92,7 @@ fn a_slow_disk_delays_no_transfer() {
     start_gateways(&mut testbed);
     let testbed = Arc::new(testbed);
     let folder = tempfile::tempdir().expect("a folder");
-    let ends = Ends::of(&testbed, Family::V4);
+    let ends = StageEnds::of(&testbed, Family::V4);
     let (_, namespace) = testbed.gateway_at(GatewayPosition::Far);
     let path = folder.path().join("pipe.qlog");
     mkfifo(&path, Mode::S_IRWXU).expect("a pipe");

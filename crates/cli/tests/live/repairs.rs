@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use crate::life::{await_unchanged, exchange, state};
 use crate::observation::await_split;
 use crate::pair::{Pair, pairs, part, talk, transfer};
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{End, PATIENCE, await_said};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -125,7 +125,7 @@ fn device_taken_by_another() {
     assert!(!ended.success(), "{said}");
     assert!(said.contains("an interface named bp-lan already exists"), "{said}");
     assert!(said.contains("bp-lan was deleted and could not be made again"), "{said}");
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 100_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
 }
 
 /// A firewall that drops what connection tracking finds invalid, loaded in the middle of transfers
@@ -140,7 +140,7 @@ fn stateful_firewall_comes() {
         ct state invalid counter drop; ct state established,related accept; ct state new accept; }; }\n";
     let ends = amid_transfers(&testbed, || testbed.g1.nft(firewall).expect("a firewall"));
     assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 1_000_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 1_000_000));
     await_both_split(&testbed);
     let rules = testbed.g1.output("nft", &["list", "chain", "inet", "site", "forward"]);
     let rules = rules.expect("its rules");

@@ -14,7 +14,7 @@ use crate::life::exchange;
 use crate::observation::{ask, await_nothing_held};
 use crate::pair::{open_for, pairs, pairs_for, part, talk, transfer};
 use crate::stage::{
-    Ends, FAMILIES, build, fast_link, gateways_wanted, narrow_link, start_gateways,
+    FAMILIES, StageEnds, build, fast_link, gateways_wanted, narrow_link, start_gateways,
 };
 use crate::toolbox::{
     End, PATIENCE, accept, assert_same, content, receive, send, wait_longer, wait_until,
@@ -53,7 +53,9 @@ fn syn_acks_take_another_way() {
     let mut testbed = with_third_path();
     take(&testbed, Detour::ToH1);
     let exchanges = |testbed: &Arc<Testbed>| {
-        FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(testbed, family), 3_000_000));
+        FAMILIES
+            .into_iter()
+            .for_each(|family| exchange(&StageEnds::of(testbed, family), 3_000_000));
     };
     exchanges(&testbed);
     if !gateways_wanted() {
@@ -95,7 +97,7 @@ fn route_changes_behind_a_syn() {
                 kill(link, Signal::SIGSTOP).expect("a signal");
                 thread::scope(|scope| {
                     for family in FAMILIES {
-                        let ends = Ends::of(&testbed, family);
+                        let ends = StageEnds::of(&testbed, family);
                         scope.spawn(move || {
                             let pair = open_for(&ends, PATIENCE);
                             talk(&pair, 300_000);
@@ -193,7 +195,7 @@ fn acknowledgments_take_another_path() {
     let sent = content(27, 1_500_000);
     thread::scope(|scope| {
         for family in FAMILIES.repeat(3) {
-            let ends = Ends::of(&testbed, family);
+            let ends = StageEnds::of(&testbed, family);
             let (listener, address) = ends.listen();
             let client = ends.connect(address);
             let server = accept(&listener);
@@ -218,7 +220,7 @@ fn for_each_detour(case: impl Fn(&Arc<Testbed>, Detour) + Sync) {
                 start_gateways(Arc::get_mut(&mut testbed).expect("the only holder"));
                 case(&testbed, detour);
                 // What is new is not concerned.
-                FAMILIES.into_iter().for_each(|f| exchange(&Ends::of(&testbed, f), 100_000));
+                FAMILIES.into_iter().for_each(|f| exchange(&StageEnds::of(&testbed, f), 100_000));
             });
         }
     });

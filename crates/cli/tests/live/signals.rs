@@ -17,7 +17,7 @@ use crate::hangs::uploads;
 use crate::life::{await_unchanged, exchange, state};
 use crate::observation::{ask, watchdog_of};
 use crate::pair::{pairs, part, talk};
-use crate::stage::{Ends, FAMILIES, Family, build, fast_link, gateways_wanted};
+use crate::stage::{FAMILIES, Family, StageEnds, build, fast_link, gateways_wanted};
 use crate::toolbox::{PATIENCE, accept, await_said, content, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -84,7 +84,7 @@ fn the_second_quit_ends_it_at_once() {
     let before = state(&testbed.g1);
     let mut gateway = testbed.run_gateway(GatewayPosition::Near).expect("a gateway");
     let testbed = Arc::new(testbed);
-    let ends = Ends::of(&testbed, Family::V4);
+    let ends = StageEnds::of(&testbed, Family::V4);
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
     let server = accept(&listener);
@@ -106,7 +106,7 @@ fn the_second_quit_ends_it_at_once() {
     assert_eq!(status.signal(), Some(libc::SIGQUIT), "{status}: {}", gateway.stderr());
     drop((client, server));
     await_unchanged(&before, &testbed.g1);
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(&testbed, family), 20_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 20_000));
 }
 
 /// Another policy is for new connections; what is wrong, may not be read or cannot change changes

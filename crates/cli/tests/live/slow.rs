@@ -6,7 +6,7 @@ use std::time::Duration;
 use socket2::Socket;
 
 use crate::Case;
-use crate::stage::Ends;
+use crate::stage::StageEnds;
 use crate::toolbox::{accept, assert_same, content, receive_slowly, send};
 
 pub(crate) const CASES: &[Case] =
@@ -23,7 +23,7 @@ fn small_buffer(socket: &Socket) {
 }
 
 /// The server has long closed when the client begins to read.
-fn slow_reader(ends: &Ends) {
+fn slow_reader(ends: &StageEnds) {
     thread::scope(|scope| {
         for i in 0..TIMES {
             scope.spawn(move || {
@@ -41,7 +41,7 @@ fn slow_reader(ends: &Ends) {
 }
 
 /// The client has long closed when the server begins to read.
-fn slow_sink(ends: &Ends) {
+fn slow_sink(ends: &StageEnds) {
     thread::scope(|scope| {
         for i in 0..TIMES {
             scope.spawn(move || {

@@ -218,9 +218,9 @@ impl Stages {
         &'static self,
         conditions: Conditions,
         family: Family,
-    ) -> Result<Ends, Failed> {
+    ) -> Result<StageEnds, Failed> {
         let testbed = self.stage(Some(conditions))?;
-        Ok(Ends { testbed, family, stages: Some(self) })
+        Ok(StageEnds { testbed, family, stages: Some(self) })
     }
 
     /// The stage under `conditions`; the one for `None` never has gateways.
@@ -249,23 +249,23 @@ impl Stages {
 
 /// The two hosts of a stage, in one family of addresses.
 #[derive(Clone)]
-pub(crate) struct Ends {
+pub(crate) struct StageEnds {
     pub(crate) testbed: Arc<Testbed>,
     pub(crate) family: Family,
     stages: Option<&'static Stages>,
 }
 
-impl Ends {
+impl StageEnds {
     /// The ends of a testbed of the case's own.
-    pub(crate) fn of(testbed: &Arc<Testbed>, family: Family) -> Ends {
-        Ends { testbed: Arc::clone(testbed), family, stages: None }
+    pub(crate) fn of(testbed: &Arc<Testbed>, family: Family) -> StageEnds {
+        StageEnds { testbed: Arc::clone(testbed), family, stages: None }
     }
 
     /// The same ends on a stage without gateways.
-    pub(crate) fn without_gateways(&self) -> Ends {
+    pub(crate) fn without_gateways(&self) -> StageEnds {
         let stages = self.stages.expect("a shared stage");
         let testbed = stages.stage(None).expect("a stage without gateways");
-        Ends { testbed, family: self.family, stages: self.stages }
+        StageEnds { testbed, family: self.family, stages: self.stages }
     }
 
     /// A server's socket in H2, and where to find it.

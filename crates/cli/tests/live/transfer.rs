@@ -8,7 +8,7 @@ use std::thread;
 use bentpipe_testbed::five_hosts::web::{WebServer, curl};
 
 use crate::Case;
-use crate::stage::{Ends, Family};
+use crate::stage::{Family, StageEnds};
 use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send};
 
 pub(crate) const CASES: &[Case] = &[
@@ -37,17 +37,17 @@ const ODD_SIZES: [usize; 24] = [
 ];
 
 /// H-D-13 and G99-D-1: unmodified hosts get every byte.
-fn downloads_of_odd_sizes(ends: &Ends) {
+fn downloads_of_odd_sizes(ends: &StageEnds) {
     ODD_SIZES.into_iter().for_each(|size| download(ends, size));
 }
 
 /// H-D-13 and G99-D-1: the same the other way.
-fn uploads_of_odd_sizes(ends: &Ends) {
+fn uploads_of_odd_sizes(ends: &StageEnds) {
     ODD_SIZES.into_iter().for_each(|size| upload(ends, size));
 }
 
 /// The server closes right after its last byte.
-fn download(ends: &Ends, size: usize) {
+fn download(ends: &StageEnds, size: usize) {
     let sent = content(size as u64, size);
     let (listener, address) = ends.listen();
     let received = thread::scope(|scope| {
@@ -58,7 +58,7 @@ fn download(ends: &Ends, size: usize) {
 }
 
 /// The client closes right after its last byte.
-fn upload(ends: &Ends, size: usize) {
+fn upload(ends: &StageEnds, size: usize) {
     let sent = content(size as u64 + 1, size);
     let (listener, address) = ends.listen();
     let received = thread::scope(|scope| {
@@ -68,7 +68,7 @@ fn upload(ends: &Ends, size: usize) {
     assert_same(&format!("upload of {size}"), &sent, &received);
 }
 
-fn both_directions(ends: &Ends, size: usize) {
+fn both_directions(ends: &StageEnds, size: usize) {
     let (up, down) = (content(1, size), content(2, size));
     let (listener, address) = ends.listen();
     let client = ends.connect(address);
@@ -86,7 +86,7 @@ fn both_directions(ends: &Ends, size: usize) {
     });
 }
 
-fn a_hundred_connections(ends: &Ends) {
+fn a_hundred_connections(ends: &StageEnds) {
     const SIZE: usize = 100_000;
     let (listener, address) = ends.listen();
     thread::scope(|scope| {
@@ -110,7 +110,7 @@ fn a_hundred_connections(ends: &Ends) {
 }
 
 /// A real server and a real client.
-fn nginx_and_curl(ends: &Ends) {
+fn nginx_and_curl(ends: &StageEnds) {
     // One nginx for a stage at a time: it has one port.
     static NGINX: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _alone = NGINX.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -10,7 +10,7 @@ use bentpipe_linux::netns::process::Process;
 use bentpipe_testbed::five_hosts::{Testbed, TestbedConfig, Told};
 
 use crate::observation::ask;
-use crate::stage::{Ends, FAMILIES, build, gateway_by, gateways_wanted, narrow_link};
+use crate::stage::{FAMILIES, StageEnds, build, gateway_by, gateways_wanted, narrow_link};
 use crate::toolbox::{PATIENCE, accept, assert_same, content, finish, receive, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -35,7 +35,7 @@ fn fails_over(in_g1: &str, in_sat: &str) {
     let mut uploads = Vec::new();
     for family in FAMILIES {
         for closes in [false, true] {
-            let ends = Ends::of(&testbed, family);
+            let ends = StageEnds::of(&testbed, family);
             let (listener, address) = ends.listen();
             let client = ends.try_connect(address, |_| ()).expect("a connection");
             let server = accept(&listener);

@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use crate::life::exchange;
 use crate::observation::{ask, await_nothing_held};
 use crate::pair::{Pair, open_for, pairs, part, talk, transfer};
-use crate::stage::{Ends, FAMILIES, build, fast_link, gateways_wanted, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{End, PATIENCE, wait_until};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
@@ -166,7 +166,7 @@ fn load<T>(
         let users = |count: usize, bytes: usize| -> Vec<_> {
             let families = FAMILIES.into_iter().flat_map(|family| (0..count).map(move |_| family));
             let begin = |(number, family): (usize, _)| {
-                let (ends, over) = (Ends::of(testbed, family), &over);
+                let (ends, over) = (StageEnds::of(testbed, family), &over);
                 scope.spawn(move || {
                     let mut ended = Vec::new();
                     while !over.load(Ordering::Relaxed) {
@@ -193,6 +193,6 @@ fn load<T>(
         talk(pair, 100_000);
     }
     idle.into_iter().for_each(part);
-    FAMILIES.into_iter().for_each(|family| exchange(&Ends::of(testbed, family), 100_000));
+    FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(testbed, family), 100_000));
     ended
 }

@@ -12,7 +12,7 @@ use crate::life::exchange;
 use crate::observation::ask;
 use crate::pair::{Pair, pairs, part, talk};
 use crate::stage::{
-    Ends, FAMILIES, Family, GATEWAY, build, fast_link, gateway_by, gateways_wanted,
+    FAMILIES, Family, GATEWAY, StageEnds, build, fast_link, gateway_by, gateways_wanted,
 };
 use crate::toolbox::{await_said, wait_until};
 use nix::sys::signal::Signal;
@@ -71,7 +71,7 @@ fn routes() {
         let value = why(&testbed, family.h1(), family.h2(), 443);
         assert_eq!((&value["splits"], names(&value)), (&json!(true), vec![]), "{value}");
         assert_eq!(value["routes"]["there"]["devices"], json!(["sat0"]), "{value}");
-        exchange(&Ends::of(&testbed, family), 20_000);
+        exchange(&StageEnds::of(&testbed, family), 20_000);
     }
     assert_eq!(ask(&testbed.g1, "status")["totals"]["split"], FAMILIES.len());
     let backup = "ip link add wan1 type veth peer name far1; ip addr add 10.77.0.1/24 dev wan1

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-use crate::stage::{Ends, Family, build, gateways_wanted, geo_link, start_gateways};
+use crate::stage::{Family, StageEnds, build, gateways_wanted, geo_link, start_gateways};
 use crate::toolbox::{accept, assert_same, content, finish, receive_to_end, send};
 
 pub(crate) const CASES: &[(&str, fn())] = &[("halts_cost_no_rate", halts)];
@@ -82,7 +82,7 @@ fn transfer(halted: Halted) -> Duration {
 }
 
 fn download(testbed: &Arc<Testbed>) -> Duration {
-    let ends = Ends::of(testbed, Family::V4);
+    let ends = StageEnds::of(testbed, Family::V4);
     let (listener, server) = ends.listen();
     let bytes = content(3, SIZE);
     thread::scope(|scope| {

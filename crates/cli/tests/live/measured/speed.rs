@@ -8,7 +8,7 @@ use std::time::Duration;
 use bentpipe_testbed::five_hosts::TestbedConfig;
 
 use super::{in_some_try, timed};
-use crate::stage::{Ends, FAMILIES, build, gateways_wanted, geo_link, start_gateways};
+use crate::stage::{FAMILIES, StageEnds, build, gateways_wanted, geo_link, start_gateways};
 use crate::testbed::{Bed, DOWNLOAD, goodput};
 use crate::toolbox::{accept, assert_same, content, receive, receive_to_end, send};
 
@@ -27,7 +27,7 @@ fn faster_over_a_long_path() {
     start_gateways(&mut testbed);
     let testbed = Arc::new(testbed);
     for family in FAMILIES {
-        let ends = Ends::of(&testbed, family);
+        let ends = StageEnds::of(&testbed, family);
         in_some_try("a download", || match download(&ends, 100_000) {
             took if took < Duration::from_millis(2300) => Ok(()),
             took => Err(format!("{family}: {took:?}, as from end to end")),
@@ -36,7 +36,7 @@ fn faster_over_a_long_path() {
 }
 
 /// How long a request and its answer of `size` bytes take on a new connection.
-fn download(ends: &Ends, size: usize) -> Duration {
+fn download(ends: &StageEnds, size: usize) -> Duration {
     let sent = content(11, size);
     let (listener, address) = ends.listen();
     thread::scope(|scope| {
