@@ -64,7 +64,7 @@ pub enum Item {
         zero: SystemTime,
     },
     /// A packet, as it came or leaves.
-    Packet(Seen),
+    Packet(TappedPacket),
     /// The same by meaning.
     Segment {
         /// When.
@@ -91,9 +91,9 @@ pub enum Item {
     },
 }
 
-/// A packet that was seen.
+/// A packet that a tap has seen.
 #[derive(Debug)]
-pub struct Seen {
+pub struct TappedPacket {
     /// When.
     pub at: Instant,
     /// On which side.
@@ -229,7 +229,7 @@ impl Tap {
             }
             Some(Payloads::LeftOut) => {
                 let (bytes, len) = (headers.into(), headers.len() + len);
-                self.put(Item::Packet(Seen { at, side, sent: true, bytes, len, cause }));
+                self.put(Item::Packet(TappedPacket { at, side, sent: true, bytes, len, cause }));
             }
             None => {}
         }
@@ -268,7 +268,7 @@ impl Tap {
             None => return,
         };
         let len = headers.len() + payload.len();
-        self.put(Item::Packet(Seen { at, side, sent, bytes, len, cause }));
+        self.put(Item::Packet(TappedPacket { at, side, sent, bytes, len, cause }));
     }
 
     fn legs(&mut self, at: Instant, [one, other]: [SocketAddr; 2], gateway: &Gateway) {

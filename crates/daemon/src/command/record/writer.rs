@@ -3,7 +3,7 @@
 use super::frames;
 use super::order::{Format, Order};
 use crate::control::ControlClient;
-use crate::tap::{Item, Outlet, Payloads, Seen, TapConfig};
+use crate::tap::{Item, Outlet, Payloads, TapConfig, TappedPacket};
 use bentpipe_capture::pcapng::{self, Interface, Packet, Way};
 use bentpipe_core::time::Instant as Moment;
 use bentpipe_gateway::Side;
@@ -211,7 +211,7 @@ impl File<'_> {
     fn take(&mut self, item: &Item, missing: u64) -> io::Result<Moment> {
         match (self, item) {
             (File::Pcapng(file, zero), Item::Packet(seen)) => {
-                let Seen { at, side, sent, ref bytes, len, cause } = *seen;
+                let TappedPacket { at, side, sent, ref bytes, len, cause } = *seen;
                 let comment = cause.map(|cause| format!("cause: {cause}"));
                 file.packet(&Packet {
                     interface: side as u32,
