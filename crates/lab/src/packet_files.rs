@@ -9,7 +9,7 @@ use bentpipe_capture::pcapng::{self, Packet, Way};
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::HEADERS_MAX;
 use bentpipe_gateway::Side;
-use bentpipe_record::{Direction, Endpoint, Recorder, Seen, Segment, qlog};
+use bentpipe_record::{Direction, Endpoint, ObservedConnection, Recorder, Segment, qlog};
 use bentpipe_results::{Captured, End, EventSink, Interface, Observed, PacketSink, Passage};
 use bentpipe_scenario::{NodeIndex, NodeKind, Scenario, SeriesRecording};
 use std::cell::RefCell;
@@ -145,7 +145,8 @@ impl EventSink for Sink {
 
     fn observed(&mut self, at: Instant, end: &End, observed: &Observed) {
         let Observed { state, limiter, tcb, agreed, over } = observed;
-        let seen = Seen { state: *state, limiter: *limiter, observation: tcb.as_ref() };
+        let seen =
+            ObservedConnection { state: *state, limiter: *limiter, observation: tcb.as_ref() };
         self.record(end, |recorder, endpoint| {
             if let Some(agreed) = agreed {
                 recorder.forget_if_many();

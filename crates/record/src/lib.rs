@@ -13,4 +13,4 @@ pub mod qlog;
 mod recorder;
 
 pub use event::{Change, Direction, Endpoint, Event, Segment, Timer};
-pub use recorder::{Recorder, Seen, Sink};
+pub use recorder::{ObservedConnection, Recorder, Sink};

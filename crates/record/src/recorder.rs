@@ -19,7 +19,7 @@ pub trait Sink: fmt::Debug {
 
 /// A connection at a moment when something may have changed.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct ObservedConnection<'a> {
     /// The state of RFC 9293, if it has one: a gateway's leg has none.
     pub state: Option<State>,
     /// The limit that keeps the next segment back; None while segments leave.
@@ -147,7 +147,7 @@ impl<S: Sink> Recorder<S> {
     }
 
     /// Something may have changed at `endpoint`.
-    pub fn observe(&mut self, at: Instant, endpoint: &Endpoint, seen: Seen<'_>) {
+    pub fn observe(&mut self, at: Instant, endpoint: &Endpoint, seen: ObservedConnection<'_>) {
         let flow = self.flows.entry(*endpoint).or_default();
         start(flow, &mut self.sink, at, endpoint);
         let sink = &mut self.sink;

@@ -9,7 +9,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Flags, SackBlock, SeqNum, TcpHeader};
 use bentpipe_record::{
-    Change, Direction, Endpoint, Event, Recorder, Seen, Segment, Sink, Timer, qlog,
+    Change, Direction, Endpoint, Event, ObservedConnection, Recorder, Segment, Sink, Timer, qlog,
 };
 use cddl::validator::Validator;
 use cddl::validator::json::JSONValidator;
@@ -142,7 +142,7 @@ fn what_has_not_changed_is_not_written() {
         let mut see = |at, limiter, observation| {
             let state = Some(State::Established);
             let observation = Some(observation);
-            recorder.observe(at, &endpoint(), Seen { state, limiter, observation });
+            recorder.observe(at, &endpoint(), ObservedConnection { state, limiter, observation });
         };
         see(at(0), None, &first);
         see(at(0), Some(Limiter::Cwnd), &second);

@@ -275,7 +275,7 @@ fn events(recorder: &mut Recorder<qlog::Writer<Pieces<'_>>>, item: &Item, missin
             recorder.observe(
                 at,
                 &endpoint,
-                bentpipe_record::Seen { state: None, limiter, observation },
+                bentpipe_record::ObservedConnection { state: None, limiter, observation },
             );
         }
         Item::Packet(_) | Item::Began { .. } => {}
