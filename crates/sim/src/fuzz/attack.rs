@@ -5,7 +5,7 @@
 //! an answer to it: a RST that is not exactly where the next byte is expected, a SYN, data whose
 //! acknowledgment is out of range. (Whoever sees the traffic can do worse, and no TCP helps.)
 
-use super::edges::{Edges, Seen};
+use super::edges::{Edges, WireState};
 use super::plan::{Call, FaultPlan};
 use super::stage::{BOXES, NEAR_SIDE, SATELLITE_SIDE};
 use crate::packet::{Body, Content, Packet};
@@ -184,7 +184,7 @@ impl Attack {
     }
 
     /// What is to be seen of whom the forgery reaches first.
-    fn seen(&self, plan: &FaultPlan, call: &Call, edges: &Edges) -> Option<Seen> {
+    fn seen(&self, plan: &FaultPlan, call: &Call, edges: &Edges) -> Option<WireState> {
         let [src, dst] = [1 - self.name, self.name].map(|end| plan.endpoint(call, end));
         let (from, to) = (call.host(self.name), call.host(1 - self.name));
         let (node, _) = self.entrance(from, to);

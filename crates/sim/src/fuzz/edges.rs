@@ -52,9 +52,9 @@ struct Promise {
     stamps: Stamps,
 }
 
-/// What the wire tells an onlooker of one end's state.
+/// The state of one end, as the wire tells it to an onlooker.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct WireState {
     /// The last acknowledgment that it sent.
     pub(super) ack: SeqNum,
     /// The window behind it, in bytes.
@@ -263,10 +263,10 @@ impl Edges {
     }
 
     /// What an onlooker knows of what `node` says in the name of `src` to `dst`.
-    pub(super) fn seen(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<Seen> {
+    pub(super) fn seen(&self, node: NodeId, src: Endpoint, dst: Endpoint) -> Option<WireState> {
         let promise = self.promises.get(&(node, src, dst))?;
         let (ack, window) = promise.last?;
-        Some(Seen { ack, window, seq: promise.next })
+        Some(WireState { ack, window, seq: promise.next })
     }
 
     /// The node answers for itself from this SYN on.
