@@ -13,7 +13,7 @@ fn lossy(link: LinkConfig, seed: u64) -> LinkConfig {
 }
 
 /// 300 KB each way through `boxes`, with losses on all links but the first; what the probe saw.
-fn exchange(boxes: Vec<Node>, satellite_at: usize) -> (World, Vec<Seen>) {
+fn exchange(boxes: Vec<Node>, satellite_at: usize) -> (World, Vec<ProbedSegment>) {
     let links = (0..=boxes.len()).map(|at| match at {
         at if at == satellite_at => lossy(satellite(RATE), 10 + at as u64),
         0 => cable(),
@@ -36,8 +36,9 @@ fn exchange(boxes: Vec<Node>, satellite_at: usize) -> (World, Vec<Seen>) {
 }
 
 /// The SYN-ACK that the near host sees is the far one's, though data is acknowledged nearby.
-fn assert_syn_ack_is_the_far_hosts(seen: &[Seen]) {
-    let at = |what: &dyn Fn(&Seen) -> bool| seen.iter().find(|seen| what(seen)).unwrap().at;
+fn assert_syn_ack_is_the_far_hosts(seen: &[ProbedSegment]) {
+    let at =
+        |what: &dyn Fn(&ProbedSegment) -> bool| seen.iter().find(|seen| what(seen)).unwrap().at;
     let syn = at(&|seen| seen.leaves && seen.tcp.has(Flags::SYN));
     let syn_ack = at(&|seen| !seen.leaves && seen.tcp.has(Flags::SYN));
     assert!(syn_ack.saturating_since(syn) >= Duration::from_millis(500));

@@ -76,11 +76,13 @@ struct Trace {
 }
 
 impl Trace {
-    fn of(seen: &[Seen]) -> Trace {
+    fn of(seen: &[ProbedSegment]) -> Trace {
         let mut trace = Trace::default();
         let first = seen[0].tcp.seq + 1;
         let (mut una, mut highest) = (0, 0);
-        for Seen { at, leaves, tcp, len } in seen.iter().filter(|it| !it.tcp.has(Flags::SYN)) {
+        for ProbedSegment { at, leaves, tcp, len } in
+            seen.iter().filter(|it| !it.tcp.has(Flags::SYN))
+        {
             if !leaves {
                 let offset = i64::from(tcp.ack.distance_from(first));
                 una = una.max(offset);

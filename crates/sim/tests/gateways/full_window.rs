@@ -15,7 +15,7 @@ struct Sent {
     acknowledgments: usize,
 }
 
-fn sent(seen: &[Seen]) -> Sent {
+fn sent(seen: &[ProbedSegment]) -> Sent {
     let mut sent = Sent { segments: 0, again: 0, acknowledgments: 0 };
     let mut next = None;
     for seen in seen {

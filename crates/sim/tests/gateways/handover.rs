@@ -39,7 +39,7 @@ fn legs(world: &World, node: usize) -> Option<[LegView; 2]> {
 }
 
 /// Bytes up to the highest one that has passed a probe on its way to the far host.
-fn passed(seen: &[Seen]) -> u64 {
+fn passed(seen: &[ProbedSegment]) -> u64 {
     let mut onwards = seen.iter().filter(|seen| seen.leaves);
     let Some(syn) = onwards.next() else { return 0 };
     let ends = onwards.map(|it| (it.tcp.seq + it.len as u64).distance_from(syn.tcp.seq + 1));

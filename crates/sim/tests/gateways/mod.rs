@@ -48,7 +48,7 @@ fn port(number: usize) -> u16 {
 
 /// A segment that passed the probe beside the near host.
 #[derive(Debug, Clone)]
-struct Seen {
+struct ProbedSegment {
     at: Instant,
     /// It comes from the near host.
     leaves: bool,
@@ -58,7 +58,7 @@ struct Seen {
 
 /// Takes down what passes.
 #[derive(Debug, Clone, Default)]
-struct Probe(Rc<RefCell<Vec<Seen>>>);
+struct Probe(Rc<RefCell<Vec<ProbedSegment>>>);
 
 impl Middlebox for Probe {
     fn handle(
@@ -69,7 +69,8 @@ impl Middlebox for Probe {
         send: &mut dyn FnMut(usize, Packet),
     ) {
         if let Content::Tcp(tcp, body) = &packet.content {
-            let seen = Seen { at: now, leaves: port == 0, tcp: tcp.clone(), len: body.len() };
+            let seen =
+                ProbedSegment { at: now, leaves: port == 0, tcp: tcp.clone(), len: body.len() };
             self.0.borrow_mut().push(seen);
         }
         send(1 - port, packet);

@@ -11,7 +11,7 @@ fn at(seconds: u64) -> Instant {
 }
 
 /// What the probe sees of an upload of `bytes` along `path`, until `end`.
-fn upload(path: Path, bytes: u64, end: Duration) -> (World, Vec<Seen>) {
+fn upload(path: Path, bytes: u64, end: Duration) -> (World, Vec<ProbedSegment>) {
     let near = Script { bytes, ..Script::default() };
     let far = Script { close: Close::AfterPeer, ..Script::default() };
     let (mut world, probe) = path.call(near, far).build();
@@ -22,7 +22,11 @@ fn upload(path: Path, bytes: u64, end: Duration) -> (World, Vec<Seen>) {
 
 /// Acknowledgments to the near host between two moments: when, up to which byte, and the window
 /// behind it.
-fn acknowledgments(seen: &[Seen], from: Instant, to: Instant) -> Vec<(Instant, SeqNum, u64)> {
+fn acknowledgments(
+    seen: &[ProbedSegment],
+    from: Instant,
+    to: Instant,
+) -> Vec<(Instant, SeqNum, u64)> {
     let back = || seen.iter().filter(|seen| !seen.leaves);
     let syn_ack = back().find(|seen| seen.tcp.has(Flags::SYN)).unwrap();
     let shift = syn_ack.tcp.options.window_scale.unwrap();
@@ -115,7 +119,7 @@ fn pace_of_acknowledgments(path: Path) -> (f64, Duration) {
     let (_, seen) = upload(path, 1 << 40, Duration::from_secs(40));
     let (from, to) = (at(30), at(40));
     let acks = acknowledgments(&seen, from, to).len();
-    let sends = |s: &&Seen| s.leaves && s.len > 0 && s.at >= from && s.at < to;
+    let sends = |s: &&ProbedSegment| s.leaves && s.len > 0 && s.at >= from && s.at < to;
     let segments = seen.iter().filter(sends).count();
     (acks as f64 / segments as f64, to.saturating_since(from) / acks as u32)
 }
