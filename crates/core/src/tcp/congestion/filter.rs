@@ -13,12 +13,12 @@ use std::collections::VecDeque;
 /// for each round, as each is less than those before it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct WindowedMax {
-    falling: VecDeque<Seen>,
+    falling: VecDeque<RoundValue>,
 }
 
 /// The greatest value of a round. Most come of whole numbers, and take few bytes as fractions.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Seen {
+struct RoundValue {
     round: u64,
     #[serde(with = "fraction")]
     value: f64,
@@ -31,7 +31,7 @@ impl WindowedMax {
             self.falling.pop_back();
         }
         if self.falling.back().is_none_or(|seen| seen.round != round) {
-            self.falling.push_back(Seen { round, value });
+            self.falling.push_back(RoundValue { round, value });
         }
         while self.falling.front().is_some_and(|seen| round - seen.round > age) {
             self.falling.pop_front();
