@@ -26,7 +26,7 @@ use crate::time::{Duration, Instant};
 use crate::units::{Bytes, Rate};
 use model::Aggregation;
 use modes::{FullPipe, Mode, ProbeRtt};
-use policer::{Policer, Seen};
+use policer::{Policer, PolicerSample};
 use serde::{Deserialize, Serialize};
 use window::{CaState, Repair};
 
@@ -125,8 +125,8 @@ impl Bbr1 {
     }
 
     /// What the policer's detector looks at.
-    fn seen(&self, lossy: bool, app_limited: bool) -> Seen {
-        Seen {
+    fn seen(&self, lossy: bool, app_limited: bool) -> PolicerSample {
+        PolicerSample {
             at: self.delivered_at,
             round_start: self.rounds.start,
             lossy,

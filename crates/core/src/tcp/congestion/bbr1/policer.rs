@@ -19,9 +19,9 @@ const SAME_RATE: f64 = 500.0;
 /// The rounds for which a policer's rate is kept to.
 pub(super) const KEPT_ROUNDS: u32 = 48;
 
-/// What an acknowledgment, or a timeout, shows.
+/// The deliveries and losses that an acknowledgment, or a timeout, shows.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct PolicerSample {
     /// When bytes were last delivered.
     pub(super) at: Instant,
     pub(super) round_start: bool,
@@ -56,18 +56,18 @@ impl Policer {
     }
 
     /// Forgets what it has measured.
-    pub(super) fn reset(&mut self, seen: &Seen) {
+    pub(super) fn reset(&mut self, seen: &PolicerSample) {
         *self = Policer::default();
         self.begin_interval(seen);
     }
 
-    fn begin_interval(&mut self, seen: &Seen) {
+    fn begin_interval(&mut self, seen: &PolicerSample) {
         (self.began, self.delivered, self.lost) = (seen.at, seen.delivered, seen.lost);
         self.rounds = 0;
     }
 
     /// True if a policer's rate has been kept to for long enough, so that probing begins again.
-    pub(super) fn observe(&mut self, seen: &Seen) -> bool {
+    pub(super) fn observe(&mut self, seen: &PolicerSample) -> bool {
         if self.found {
             let round = seen.probing_bandwidth && seen.round_start;
             self.rounds += u32::from(round);
@@ -99,7 +99,7 @@ impl Policer {
         false
     }
 
-    fn end_interval(&mut self, seen: &Seen) {
+    fn end_interval(&mut self, seen: &PolicerSample) {
         let lost = (seen.lost - self.lost).as_f64();
         let delivered = (seen.delivered - self.delivered).as_f64();
         let span = seen.at.saturating_since(self.began);
