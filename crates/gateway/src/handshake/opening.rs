@@ -225,9 +225,9 @@ impl Opening {
     ) -> Relay {
         self.deadline = now + config.open_timeout;
         let ends = PerLeg::new((ip.src, tcp.src_port), (ip.dst, tcp.dst_port));
-        let bare = self.syn.came(ends).options;
-        if Announcement::beyond(&bare, &self.synack_in.options).any() {
-            self.syn.relay_adorned(now, config, ip, tcp)
+        let as_received = self.syn.came(ends).options;
+        if Announcement::beyond(&as_received, &self.synack_in.options).any() {
+            self.syn.relay_with_added_options(now, config, ip, tcp)
         } else {
             self.syn.relay(now, config, ip, tcp)
         }

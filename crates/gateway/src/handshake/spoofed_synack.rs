@@ -106,9 +106,9 @@ impl SpoofedSynAck {
         Some(match accepted.timestamps {
             Some(_) if stamped => Announcement::default(),
             Some(_) if self.added.timestamps => {
-                let mut bare = self.syn.options.clone();
-                self.added.take_off(&mut bare);
-                Announcement::beyond(&bare, accepted)
+                let mut as_received = self.syn.options.clone();
+                self.added.take_off(&mut as_received);
+                Announcement::beyond(&as_received, accepted)
             }
             _ => self.given_up,
         })

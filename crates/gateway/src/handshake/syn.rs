@@ -23,9 +23,9 @@ pub(crate) type Relay = (IpHeader, TcpHeader);
 /// of a link of 100 Mbit/s and 600 ms may hold, and more than what 400 Mbit/s have in flight.
 pub(super) const OUR_WINDOW_SHIFT: u8 = 10;
 
-/// The client's SYNs up to this one carry what we add; later ones go out bare, in case that
+/// The client's SYNs up to this one carry what we add; later ones go out as they came, in case that
 /// something on the way does not let our options pass.
-const ADORNED_SYNS: u8 = 2;
+const SYNS_WITH_ADDED_OPTIONS: u8 = 2;
 
 /// The client's SYN, and what was made of it.
 #[derive(Debug, Clone, Copy)]
@@ -181,7 +181,7 @@ impl Syn {
     }
 
     /// The same without what we add.
-    pub(crate) fn unadorned(self) -> Syn {
+    pub(crate) fn without_added_options(self) -> Syn {
         Syn { added: Announcement::default(), ..self }
     }
 
@@ -237,12 +237,12 @@ impl Syn {
         ip: &IpHeader,
         tcp: &TcpHeader,
     ) -> Relay {
-        let adorned = self.count < ADORNED_SYNS;
-        self.relay_as(adorned, now, config, ip, tcp)
+        let with_added_options = self.count < SYNS_WITH_ADDED_OPTIONS;
+        self.relay_as(with_added_options, now, config, ip, tcp)
     }
 
     /// What this attempt sends on, with all that we add however many there have been.
-    pub(super) fn relay_adorned(
+    pub(super) fn relay_with_added_options(
         &mut self,
         now: Instant,
         config: &Config,
@@ -254,7 +254,7 @@ impl Syn {
 
     fn relay_as(
         &mut self,
-        adorned: bool,
+        with_added_options: bool,
         now: Instant,
         config: &Config,
         ip: &IpHeader,
@@ -275,7 +275,7 @@ impl Syn {
         self.traffic_class = ip.traffic_class;
         let ends = PerLeg::new((ip.src, tcp.src_port), (ip.dst, tcp.dst_port));
         let mut syn = self.sent(config, ends);
-        if !adorned {
+        if !with_added_options {
             self.added.take_off(&mut syn.options);
         } else if self.from.other() == Side::Satellite && config.announce {
             let takes_early_data = config.handshake == Handshake::DownstreamFirst;

@@ -26,9 +26,9 @@ impl<B: Buffer> Gateway<B> {
         after: Bytes,
     ) -> Disposition {
         let Segment { from, ip, tcp, payload } = *segment;
-        let mut bare = tcp.clone();
-        Announcement::strip(&mut bare.options);
-        let noted = Segment { from, ip, tcp: &bare, payload };
+        let mut without_announcement = tcp.clone();
+        Announcement::strip(&mut without_announcement.options);
+        let noted = Segment { from, ip, tcp: &without_announcement, payload };
         self.candidates.on_syn(now, &self.config, &noted, after);
         let ecn = Flags::ECE | Flags::CWR;
         if tcp.flags.0 & ecn.0 == 0 {

@@ -109,7 +109,7 @@ impl<B: Buffer> Gateway<B> {
             gateway.half_open.has_room_to_add(&gateway.config) && gateway.has_room_to_bind()
         };
         if !syn.is_as_it_came() && !may_add(self) {
-            syn = syn.unadorned();
+            syn = syn.without_added_options();
         }
         if from == Side::Satellite {
             self.told.note(key, Announcement::told_link(&tcp.options));
