@@ -35,7 +35,7 @@ const WAYS: [(Way, Hook); 2] = [(Way::Out, Hook::Egress), (Way::In, Hook::Ingres
 #[derive(Debug)]
 pub struct Wire {
     // Programs are taken off before the TUN devices' own go.
-    takes: Vec<Taking>,
+    attached_devices: Vec<AttachedDevice>,
     gives: Vec<(u32, Attached)>,
     tuns: [String; 2],
     devices: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Wire {
 
 /// A device whose packets are taken.
 #[derive(Debug)]
-struct Taking {
+struct AttachedDevice {
     device: String,
     number: u32,
     attached: Vec<Attached>,
@@ -92,7 +92,7 @@ impl Wire {
             Ok(Lan { interfaces, vrfs, set, numbers: BTreeSet::new() })
         });
         let mut wire = Wire {
-            takes: Vec::new(),
+            attached_devices: Vec::new(),
             gives: Vec::new(),
             tuns: names.clone(),
             devices: devices.clone(),
@@ -108,8 +108,8 @@ impl Wire {
             wire.begin(way)?;
         }
         for device in devices {
-            let taking = wire.take_at(device)?;
-            wire.takes.push(taking);
+            let attached = wire.take_at(device)?;
+            wire.attached_devices.push(attached);
         }
         Ok((wire, tuns))
     }
@@ -159,17 +159,17 @@ impl Wire {
         }
         for device in self.devices.clone() {
             let Ok(number) = if_nametoindex(device.as_str()) else { continue };
-            let at = self.takes.iter().position(|taking| taking.device == device);
-            let before = at.map(|at| &self.takes[at]);
-            let is_same = before.is_some_and(|taking| taking.number == number);
+            let at = self.attached_devices.iter().position(|attached| attached.device == device);
+            let before = at.map(|at| &self.attached_devices[at]);
+            let is_same = before.is_some_and(|attached| attached.number == number);
             if is_same && before.is_some_and(|it| it.attached.iter().all(Attached::stands)) {
                 continue;
             }
-            let before = before.map(|taking| taking.number).filter(|before| *before != number);
-            self.takes.retain(|taking| taking.device != device);
+            let before = before.map(|attached| attached.number).filter(|before| *before != number);
+            self.attached_devices.retain(|attached| attached.device != device);
             match self.take_at(&device) {
-                Ok(taking) => {
-                    self.takes.push(taking);
+                Ok(attached) => {
+                    self.attached_devices.push(attached);
                     if let Some(before) = before {
                         self.table.renumber([before, number], address_of(&device))?;
                     }
@@ -188,12 +188,12 @@ impl Wire {
     fn make_again(&mut self, way: usize, repaired: &mut Vec<Repaired>) -> Result<(), BumpError> {
         let tun = Tun::open(&self.tuns[way], self.offload)?;
         // These name it by its number.
-        self.takes.clear();
+        self.attached_devices.clear();
         self.begin(way)?;
         repaired.push(Repaired::Tun(way, tun));
         for device in self.devices.clone() {
-            let taking = self.take_at(&device)?;
-            self.takes.push(taking);
+            let attached = self.take_at(&device)?;
+            self.attached_devices.push(attached);
         }
         Ok(())
     }
@@ -212,7 +212,7 @@ impl Wire {
         Ok(())
     }
 
-    fn take_at(&mut self, device: &str) -> Result<Taking, BumpError> {
+    fn take_at(&mut self, device: &str) -> Result<AttachedDevice, BumpError> {
         let l2 = header_of(device)?;
         let number = number_of(device)?;
         let mut attached = Vec::new();
@@ -230,7 +230,7 @@ impl Wire {
         }
         // They go in the opposite order: what the first has made for all goes with it.
         attached.reverse();
-        Ok(Taking { device: device.to_owned(), number, attached })
+        Ok(AttachedDevice { device: device.to_owned(), number, attached })
     }
 
     fn links(&self) -> Links {
