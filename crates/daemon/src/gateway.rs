@@ -5,11 +5,11 @@
 //! both come about).
 
 mod answer;
+mod diversion;
 mod duties;
 mod reject;
 mod returns;
 mod signalled;
-mod taking;
 mod trial;
 
 use crate::bump::Table;
@@ -30,13 +30,13 @@ use bentpipe_linux::poll::{self, LoopError};
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use bentpipe_linux::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
+use diversion::Diversion;
 use duties::Log;
 use nix::libc;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use taking::Taking;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
@@ -61,7 +61,7 @@ pub struct LiveGateway {
     tap: Option<Tap>,
     log: Option<Log>,
     watchdog: Option<Watchdog>,
-    taking: Option<Taking>,
+    diversion: Option<Diversion>,
     repairs: Option<Repairs>,
     heap: HeapTrim,
     reload: Option<SyncSender<()>>,
@@ -98,7 +98,7 @@ impl LiveGateway {
             tap: None,
             log: None,
             watchdog: None,
-            taking: None,
+            diversion: None,
             repairs: None,
             heap: HeapTrim::default(),
             reload: None,
@@ -117,7 +117,9 @@ impl LiveGateway {
             let [lan, satellite] = record.ends_by_side();
             let ends = Endpoints { inner: lan, outer: satellite };
             // The others are forwarded.
-            if let Some(Err(error)) = self.taking.as_ref().map(|taking| taking.expect(&ends)) {
+            if let Some(Err(error)) =
+                self.diversion.as_ref().map(|diversion| diversion.expect(&ends))
+            {
                 tracing::debug!(%error, "a connection that was left is not taken over");
             }
         }
@@ -136,7 +138,7 @@ impl LiveGateway {
     /// Vouches for what `table` has taken off the wire, while it [runs](LiveGateway::run), and lets
     /// the rest go by.
     pub fn takes(&mut self, table: Arc<Table>) {
-        self.taking = Some(Taking::new(table));
+        self.diversion = Some(Diversion::new(table));
     }
 
     /// Hears of `repairs` while it [runs](LiveGateway::run), and waits for a device that was

@@ -26,7 +26,7 @@ mod tests;
 mod wire;
 
 pub use monitor::Monitor;
-pub use state::TakingState;
+pub use state::DiversionState;
 pub use table::{PATIENCE, Table, Vouching};
 pub use wire::Wire;
 

@@ -3,7 +3,7 @@
 
 use super::alarm::Alarm;
 use super::repairs::{Repair, Repairs};
-use super::state::TakingState;
+use super::state::DiversionState;
 use super::wire::{Repaired, Wire};
 use bentpipe_linux::surroundings::{Finding, Presence, Surroundings};
 use nix::errno::Errno;
@@ -55,7 +55,7 @@ impl Monitor {
     pub fn start(
         wire: Wire,
         surroundings: Surroundings,
-        state: TakingState,
+        state: DiversionState,
     ) -> io::Result<(Monitor, Repairs)> {
         let (stopped, stop) = io::pipe()?;
         let notices = hear_of_links()
@@ -163,7 +163,7 @@ struct Round {
     alarm: Alarm,
     /// What could not be set right, which is said once.
     failed: Option<String>,
-    state: TakingState,
+    state: DiversionState,
     teller: Sender<Repair>,
 }
 

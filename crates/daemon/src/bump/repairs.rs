@@ -1,6 +1,6 @@
 //! What the loop that carries packets is told by who looks after the devices.
 
-use super::state::TakingState;
+use super::state::DiversionState;
 use bentpipe_linux::tun::Tun;
 use std::sync::mpsc::Receiver;
 
@@ -24,7 +24,7 @@ pub enum Repair {
 #[derive(Debug)]
 pub struct Repairs {
     pub(super) told: Receiver<Repair>,
-    pub(super) state: TakingState,
+    pub(super) state: DiversionState,
 }
 
 impl Repairs {

@@ -1,12 +1,13 @@
-//! Whether packets are taken, and what is in the way: what those who ask are shown.
+//! The state of the diversion: whether packets are taken, and what is in the way.
 
 use bentpipe_linux::surroundings::Finding;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shared by who looks after the devices and who shows it. Clones are of the same devices.
+/// The state of the diversion, which the monitor writes and commands show. Clones are of the same
+/// devices.
 #[derive(Debug, Clone, Default)]
-pub struct TakingState(Arc<Shared>);
+pub struct DiversionState(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -16,7 +17,7 @@ struct Shared {
     findings: Mutex<Vec<Finding>>,
 }
 
-impl TakingState {
+impl DiversionState {
     /// Nothing is taken, as something in the way forbids it.
     pub fn is_asleep(&self) -> bool {
         self.0.asleep.load(Ordering::Relaxed)

@@ -79,7 +79,7 @@ pub(super) fn serve(
             return Some(recordings.begin(&asks, order));
         }
         if let Some(turn) = switch::parse(line) {
-            return switch::answer(&asks, &stands.taking, turn).map(String::into_bytes);
+            return switch::answer(&asks, &stands.diversion, turn).map(String::into_bytes);
         }
         if let Some(inquiry) = Inquiry::parse(line) {
             let facts = why::facts(&asks, &stands, &surroundings, inquiry).ok()?;
@@ -143,7 +143,7 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
     let text = match (topic, json) {
         (Topic::Unsplit, false) => flows::unsplit_table(&mut snapshot.unsplit, now),
         (Topic::Unsplit, true) => flows::unsplit_json(&snapshot.unsplit, now).to_string() + "\n",
-        (Topic::Findings, _) => check::of_running(&condition.taking, observes),
+        (Topic::Findings, _) => check::of_running(&condition.diversion, observes),
         (Topic::Flows, false) => flows::table(&mut snapshot.flows),
         (Topic::Flows, true) => flows::json(&snapshot.flows).to_string() + "\n",
         (Topic::Status, true) => {
@@ -153,7 +153,7 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
             status.to_string() + "\n"
         }
         (Topic::Status, false) => {
-            diversion::lines(&condition.taking, observes)
+            diversion::lines(&condition.diversion, observes)
                 + &hints::lines(&snapshot.flows)
                 + &report.status()
                 + &condition.words()

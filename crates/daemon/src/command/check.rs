@@ -3,7 +3,7 @@
 
 use super::answers::Topic;
 use super::{Error, answers, config, names, reasons, surroundings_of};
-use crate::bump::{self, TakingState};
+use crate::bump::{self, DiversionState};
 use bentpipe_gateway::Reason;
 use bentpipe_linux::interface::{InterfaceError, check_forwarding};
 use bentpipe_linux::surroundings::Finding;
@@ -97,8 +97,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 }
 
 /// What a gateway that runs answers to that: what is in its way, and whether it is told to split.
-pub(super) fn of_running(taking: &TakingState, observes: bool) -> String {
-    let mut problems: Vec<Problem> = taking.findings().into_iter().map(Problem::from).collect();
+pub(super) fn of_running(diversion: &DiversionState, observes: bool) -> String {
+    let mut problems: Vec<Problem> = diversion.findings().into_iter().map(Problem::from).collect();
     if observes {
         let cause = reasons::cause(Reason::Observed).to_owned();
         let remedy = reasons::remedy(Reason::Observed);

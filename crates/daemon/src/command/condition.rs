@@ -3,7 +3,7 @@
 
 use super::diversion;
 use super::reload::LastReload;
-use crate::bump::TakingState;
+use crate::bump::DiversionState;
 use bentpipe_linux::output::Lost;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 /// Asks for it.
 #[derive(Clone)]
 pub(super) struct Condition {
-    pub(super) taking: TakingState,
+    pub(super) diversion: DiversionState,
     pub(super) lost: Arc<dyn Fn() -> Lost + Send + Sync>,
     pub(super) reload: LastReload,
 }
@@ -33,7 +33,7 @@ impl Condition {
 
     /// Adds it to what machines are told.
     pub(super) fn add_to(&self, status: &mut Value, observes: bool) {
-        diversion::add(&self.taking, observes, status);
+        diversion::add(&self.diversion, observes, status);
         let reload = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
         status["reload"] = reload.as_ref().map_or(Value::Null, super::reload::Reloaded::json);
         let Lost { lines, why } = (self.lost)();

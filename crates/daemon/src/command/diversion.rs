@@ -1,13 +1,13 @@
 //! Whether anything is taken off the wire, and what is in the way: told at the gateway's start, and
 //! to those who ask.
 
-use crate::bump::TakingState;
+use crate::bump::DiversionState;
 use crate::invocation;
 use bentpipe_linux::surroundings::Finding;
 use serde_json::{Value, json};
 
 /// Says when the gateway starts that nothing is split, if that is so.
-pub(super) fn log(state: &TakingState) {
+pub(super) fn log(state: &DiversionState) {
     if state.is_asleep() {
         tracing::warn!(
             "nothing is split until that is out of the way: the kernel forwards. It is looked at again every few \
@@ -17,7 +17,7 @@ pub(super) fn log(state: &TakingState) {
 }
 
 /// For people: nothing if all is well.
-pub(super) fn lines(state: &TakingState, observes: bool) -> String {
+pub(super) fn lines(state: &DiversionState, observes: bool) -> String {
     let head = match (state.is_asleep(), observes) {
         (true, _) => "NOTHING IS SPLIT: the kernel forwards, as something is in the way\n",
         (false, true) => &format!(
@@ -31,7 +31,7 @@ pub(super) fn lines(state: &TakingState, observes: bool) -> String {
 }
 
 /// For machines, beside what the gateway has done.
-pub(super) fn add(state: &TakingState, observes: bool, status: &mut Value) {
+pub(super) fn add(state: &DiversionState, observes: bool, status: &mut Value) {
     status["observes"] = json!(observes);
     status["diverting"] = json!(!state.is_asleep());
     status["findings"] = state.findings().iter().map(finding).collect();

@@ -279,10 +279,10 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let left = RecordFile::of(SERVICE)?;
     recall(&mut gateway, &left);
     gateway.log_every(file.log_every);
-    let taking = bump::TakingState::default();
+    let diversion = bump::DiversionState::default();
     let reload = LastReload::default();
     let lost = Arc::new(outputs.lost());
-    let condition = Condition { taking: taking.clone(), lost, reload };
+    let condition = Condition { diversion: diversion.clone(), lost, reload };
     let client = gateway.control_client();
     let servers = answers::serve(&client, file.metrics, &condition, surroundings.clone())?;
     // Here, as the servers have what they listen on, and see to their threads' privileges
@@ -293,9 +293,9 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let mut command = Command::new(std::env::current_exe()?);
     command.args(invocation::leading()).arg("watchdog");
     gateway.watched_by(Watchdog::start(command, table.vouching())?);
-    let (monitor, repairs) = Monitor::start(wire, surroundings, taking.clone())?;
+    let (monitor, repairs) = Monitor::start(wire, surroundings, diversion.clone())?;
     gateway.repaired_by(repairs);
-    diversion::log(&taking);
+    diversion::log(&diversion);
     gateway.begin();
     outputs.print(&format!("{}: ready\n", invocation::command()))?;
     let result = panics::ends_with(|| gateway.run(&signals, drain));

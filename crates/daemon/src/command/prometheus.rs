@@ -25,7 +25,7 @@ pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
     );
 
     let help = "Whether packets come to the gateway: nothing in the way forbids it";
-    page.alone("diverting", "gauge", help, u8::from(!condition.taking.is_asleep()));
+    page.alone("diverting", "gauge", help, u8::from(!condition.diversion.is_asleep()));
 
     page.family("flows", "gauge", "Flows in the table");
     for (state, count) in totals.flows {
@@ -145,14 +145,14 @@ mod tests {
     use super::super::reload::LastReload;
     use super::super::report::tests::totals;
     use super::*;
-    use crate::bump::TakingState;
+    use crate::bump::DiversionState;
     use bentpipe_linux::output::Lost;
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
     fn condition() -> Condition {
         Condition {
-            taking: TakingState::default(),
+            diversion: DiversionState::default(),
             lost: Arc::new(|| Lost { lines: 3, why: "a full disk".into() }),
             reload: LastReload::default(),
         }

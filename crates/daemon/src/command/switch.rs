@@ -1,7 +1,7 @@
 //! `enable` and `disable`: a gateway that observes splits, for good or on trial, and back.
 
 use super::{Error, answers};
-use crate::bump::TakingState;
+use crate::bump::DiversionState;
 use crate::control::{ControlClient, Turn, Turned};
 use crate::invocation;
 use serde_json::{Value, json};
@@ -54,7 +54,11 @@ pub(super) fn run(turn: Turn) -> Result<ExitCode, Error> {
 }
 
 /// What the gateway answers. None where its loop does not.
-pub(super) fn answer(client: &ControlClient, taking: &TakingState, turn: Turn) -> Option<String> {
+pub(super) fn answer(
+    client: &ControlClient,
+    diversion: &DiversionState,
+    turn: Turn,
+) -> Option<String> {
     let turned = client.turn(turn).ok()?;
     let (done, mut said) = match (turned, turn) {
         (Turned::Drains, _) => (false, "the gateway is being stopped: nothing is changed".to_owned()),
@@ -83,7 +87,7 @@ pub(super) fn answer(client: &ControlClient, taking: &TakingState, turn: Turn) -
     if done {
         tracing::info!("{said}");
     }
-    if done && turn != Turn::Observe && taking.is_asleep() {
+    if done && turn != Turn::Observe && diversion.is_asleep() {
         said += "\nbut nothing is as long as something is in the way: ";
         said += invocation::command();
         said += " check";

@@ -3,7 +3,7 @@
 //! to the kernel.
 
 use super::LiveGateway;
-use super::taking::Taking;
+use super::diversion::Diversion;
 use crate::bump::repairs::{Repair, Repairs};
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
@@ -45,7 +45,7 @@ impl LiveGateway {
         }
         let trial = self.trial;
         let log = earliest(self.log.as_ref().map(|log| log.next), self.heap.next());
-        let vouching = self.taking.as_ref().map(Taking::next);
+        let vouching = self.diversion.as_ref().map(Diversion::next);
         let watchdog = self.watchdog.as_ref().map(Watchdog::next);
         earliest(earliest(log, vouching), earliest(trial, watchdog))
     }

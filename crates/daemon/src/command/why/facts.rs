@@ -46,7 +46,7 @@ fn of_connection(
         snapshot.unsplit.iter().filter(|unsplit| connection.was(unsplit)).collect();
     before.sort_by_key(|unsplit| std::cmp::Reverse(unsplit.at));
     let [lan, satellite] = surroundings.interfaces();
-    let findings = condition.taking.findings();
+    let findings = condition.diversion.findings();
     let in_the_way = findings.iter().filter(|finding| finding.forbids_diversion());
     let prospect = snapshot.prospect.map(|Prospect { reason, rule, flows_of_client }| {
         json!({

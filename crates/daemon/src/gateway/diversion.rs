@@ -1,5 +1,5 @@
-//! Which packets come to the loop: it vouches for what is taken off the wire, and lets go by what
-//! it need not see.
+//! The diversion of packets to the loop: it vouches for what is taken off the wire, and lets go by
+//! what it need not see.
 
 use super::LiveGateway;
 use super::returns::Witness;
@@ -35,9 +35,9 @@ const PARTING: Duration = Duration::from_secs(1);
 /// say).
 const ALL: Duration = Duration::from_secs(150);
 
-/// What the loop knows of it.
+/// The diversion, as the loop knows it.
 #[derive(Debug)]
-pub(super) struct Taking {
+pub(super) struct Diversion {
     table: Arc<Table>,
     /// When it vouches again; nothing has been vouched for yet if it is zero.
     next: Instant,
@@ -57,9 +57,9 @@ pub(super) struct Taking {
     origins: Origins,
 }
 
-impl Taking {
-    pub(super) fn new(table: Arc<Table>) -> Taking {
-        Taking {
+impl Diversion {
+    pub(super) fn new(table: Arc<Table>) -> Diversion {
+        Diversion {
             table,
             next: Instant::ZERO,
             went_by: 0,
@@ -125,21 +125,22 @@ impl LiveGateway {
     /// Vouches for what is taken when it is time, and looks what has gone by.
     pub(super) fn vouch(&mut self, now: Instant) {
         let asleep = self.repairs.as_ref().is_some_and(Repairs::is_asleep);
-        let Some(taking) = self.taking.as_mut().filter(|taking| taking.next <= now) else {
+        let Some(diversion) = self.diversion.as_mut().filter(|diversion| diversion.next <= now)
+        else {
             return;
         };
         if let Some(repairs) = &self.repairs
-            && let Ok(returned) = taking.table.returned()
+            && let Ok(returned) = diversion.table.returned()
         {
             let carries = repairs.carries() && !asleep;
-            if taking.witness.is_silent(now, self.written, returned, carries) {
+            if diversion.witness.is_silent(now, self.written, returned, carries) {
                 repairs.tell_of_silence();
             }
         }
         let gateway = &self.gateway;
-        let done = taking
-            .vouch(now, asleep)
-            .and_then(|by| taking.sweep(|ends| gateway.knows(ends.inner, ends.outer)).map(|()| by));
+        let done = diversion.vouch(now, asleep).and_then(|by| {
+            diversion.sweep(|ends| gateway.knows(ends.inner, ends.outer)).map(|()| by)
+        });
         match done {
             Ok(0) => {}
             Ok(packets) => {
@@ -164,10 +165,10 @@ impl LiveGateway {
         side: Side,
         packet: &[u8],
     ) -> Option<(SocketAddr, SocketAddr)> {
-        let taking = self.taking.as_mut().filter(|_| side == Side::Lan)?;
+        let diversion = self.diversion.as_mut().filter(|_| side == Side::Lan)?;
         let Endpoints { inner: client, outer: server } =
             asks(packet).then(|| ends_of(side, packet)).flatten()?;
-        let origin = taking.origins.of(client, server)?;
+        let origin = diversion.origins.of(client, server)?;
         self.gateway.introduce(client, server, origin);
         Some((client, server))
     }
@@ -176,34 +177,36 @@ impl LiveGateway {
     /// see, the others are to go by. While all are taken, those that begin are.
     pub(super) fn note_forwarded(&mut self, side: Side, packet: &[u8]) {
         let now = self.clock.now();
-        let Some(taking) = &mut self.taking else { return };
-        if now < taking.all_until && !asks(packet) {
+        let Some(diversion) = &mut self.diversion else { return };
+        if now < diversion.all_until && !asks(packet) {
             return;
         }
         let Some(ends) = ends_of(side, packet) else { return };
         if !self.gateway.knows(ends.inner, ends.outer) {
-            if taking.parting.is_empty() {
-                taking.parting_since = now;
+            if diversion.parting.is_empty() {
+                diversion.parting_since = now;
             }
-            taking.parting.insert(ends);
+            diversion.parting.insert(ends);
         }
     }
 
     /// Lets connections go by that need not be seen, if the devices are `empty`: a packet of theirs
     /// that waits there would go nowhere. Some must in the end.
     pub(super) fn let_go(&mut self, empty: bool) {
-        let Some(taking) = self.taking.as_mut().filter(|taking| !taking.parting.is_empty()) else {
+        let Some(diversion) =
+            self.diversion.as_mut().filter(|diversion| !diversion.parting.is_empty())
+        else {
             return;
         };
-        if !empty && self.clock.now() < taking.parting_since + PARTING {
+        if !empty && self.clock.now() < diversion.parting_since + PARTING {
             return;
         }
-        for ends in taking.parting.drain() {
+        for ends in diversion.parting.drain() {
             // Its ports may be in use again.
             if self.gateway.knows(ends.inner, ends.outer) {
                 continue;
             }
-            if let Err(error) = taking.table.forget(&ends) {
+            if let Err(error) = diversion.table.forget(&ends) {
                 tracing::debug!(%error, "a connection comes by though nobody need see it");
             }
         }
