@@ -13,8 +13,8 @@ mod signalled;
 mod trial;
 
 use crate::bump::Table;
+use crate::bump::device_events::DeviceEvents;
 use crate::bump::endpoints::Endpoints;
-use crate::bump::repairs::Repairs;
 use crate::control::{self, ControlClient, Questions};
 use crate::events;
 use crate::tap::Tap;
@@ -62,7 +62,7 @@ pub struct LiveGateway {
     log: Option<Log>,
     watchdog: Option<Watchdog>,
     diversion: Option<Diversion>,
-    repairs: Option<Repairs>,
+    device_events: Option<DeviceEvents>,
     heap: HeapTrim,
     reload: Option<SyncSender<()>>,
     /// It splits on trial, until then.
@@ -99,7 +99,7 @@ impl LiveGateway {
             log: None,
             watchdog: None,
             diversion: None,
-            repairs: None,
+            device_events: None,
             heap: HeapTrim::default(),
             reload: None,
             trial: None,
@@ -141,10 +141,10 @@ impl LiveGateway {
         self.diversion = Some(Diversion::new(table));
     }
 
-    /// Hears of `repairs` while it [runs](LiveGateway::run), and waits for a device that was
+    /// Hears of `device_events` while it [runs](LiveGateway::run), and waits for a device that was
     /// deleted.
-    pub fn repaired_by(&mut self, repairs: Repairs) {
-        self.repairs = Some(repairs);
+    pub fn listen_to(&mut self, device_events: DeviceEvents) {
+        self.device_events = Some(device_events);
     }
 
     /// For asking it, from other threads, while it [runs](LiveGateway::run).

@@ -12,13 +12,13 @@
 //! [`Wire`] is what is set up, [`Table`] what the kernel's programs and we tell each other.
 
 mod alarm;
+pub mod device_events;
 pub mod endpoints;
 mod monitor;
 mod naming;
 mod numbers;
 mod path;
 mod programs;
-pub mod repairs;
 mod state;
 mod table;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! its time: when it tells of a change among interfaces, and now and then.
 
 use super::alarm::Alarm;
-use super::repairs::{Repair, Repairs};
+use super::device_events::{DeviceEvent, DeviceEvents};
 use super::state::DiversionState;
 use super::wire::{Repaired, Wire};
 use bentpipe_linux::surroundings::{Finding, Presence, Surroundings};
@@ -56,14 +56,14 @@ impl Monitor {
         wire: Wire,
         surroundings: Surroundings,
         state: DiversionState,
-    ) -> io::Result<(Monitor, Repairs)> {
+    ) -> io::Result<(Monitor, DeviceEvents)> {
         let (stopped, stop) = io::pipe()?;
         let notices = hear_of_links()
             .inspect_err(|error| {
                 tracing::warn!(%error, "changes of interfaces are not heard of, only seen every {LOOK:?}");
             })
             .ok();
-        let (teller, told) = channel();
+        let (sender, receiver) = channel();
         let mut round = Round {
             presences: surroundings.presences(),
             known: Vec::new(),
@@ -77,7 +77,7 @@ impl Monitor {
             state: state.clone(),
             wire,
             surroundings,
-            teller,
+            sender,
         };
         round.inspect();
         state.set_asleep(round.known.iter().any(Finding::forbids_diversion));
@@ -92,7 +92,7 @@ impl Monitor {
                 changed = notices.as_ref().is_some_and(have_said_something);
             }
         })?;
-        Ok((Monitor { stop: Some(stop), thread: Some(thread) }, Repairs { told, state }))
+        Ok((Monitor { stop: Some(stop), thread: Some(thread) }, DeviceEvents { receiver, state }))
     }
 }
 
@@ -164,7 +164,7 @@ struct Round {
     /// What could not be set right, which is said once.
     failed: Option<String>,
     state: DiversionState,
-    teller: Sender<Repair>,
+    sender: Sender<DeviceEvent>,
 }
 
 impl Round {
@@ -211,13 +211,13 @@ impl Round {
 
     fn tell_of(&self, repaired: Repaired) {
         // A loop that has ended needs to know nothing.
-        let tell = |repair| _ = self.teller.send(repair);
+        let tell = |event| _ = self.sender.send(event);
         match repaired {
             Repaired::Tun(side, tun) => {
                 let device = tun.name();
                 tracing::warn!("changed by somebody, and repaired: device {device} (deleted)");
-                tell(Repair::Device { side, tun });
-                tell(Repair::Passed);
+                tell(DeviceEvent::Replaced { side, tun });
+                tell(DeviceEvent::PacketsMissed);
             }
             Repaired::Down(device) => {
                 tracing::warn!("changed by somebody, and repaired: device {device} (down)");
@@ -226,11 +226,11 @@ impl Round {
                 tracing::warn!(
                     "changed by somebody, and repaired: programs on {device} (detached). Packets went by meanwhile"
                 );
-                tell(Repair::Passed);
+                tell(DeviceEvent::PacketsMissed);
             }
             Repaired::Device(device) => {
                 tracing::warn!("{device} is another device now, and its packets are taken");
-                tell(Repair::Passed);
+                tell(DeviceEvent::PacketsMissed);
             }
         }
     }
@@ -245,7 +245,7 @@ impl Round {
                     "nothing is split until that is out of the way: the kernel forwards. Connections that \
                      there are will be released"
                 );
-                let _ = self.teller.send(Repair::FallingAsleep);
+                let _ = self.sender.send(DeviceEvent::FallingAsleep);
                 self.sleeps = Some(now + GRACE);
             }
             (true, false, Some(at)) if at <= now => {

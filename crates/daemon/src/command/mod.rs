@@ -293,8 +293,8 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let mut command = Command::new(std::env::current_exe()?);
     command.args(invocation::leading()).arg("watchdog");
     gateway.watched_by(Watchdog::start(command, table.vouching())?);
-    let (monitor, repairs) = Monitor::start(wire, surroundings, diversion.clone())?;
-    gateway.repaired_by(repairs);
+    let (monitor, device_events) = Monitor::start(wire, surroundings, diversion.clone())?;
+    gateway.listen_to(device_events);
     diversion::log(&diversion);
     gateway.begin();
     outputs.print(&format!("{}: ready\n", invocation::command()))?;

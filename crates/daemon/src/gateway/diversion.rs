@@ -3,8 +3,8 @@
 
 use super::LiveGateway;
 use super::returns::Witness;
+use crate::bump::device_events::DeviceEvents;
 use crate::bump::endpoints::Endpoints;
-use crate::bump::repairs::Repairs;
 use crate::bump::{PATIENCE, Table};
 use crate::origin::Origins;
 use bentpipe_core::time::{Duration, Instant};
@@ -124,17 +124,17 @@ impl Diversion {
 impl LiveGateway {
     /// Vouches for what is taken when it is time, and looks what has gone by.
     pub(super) fn vouch(&mut self, now: Instant) {
-        let asleep = self.repairs.as_ref().is_some_and(Repairs::is_asleep);
+        let asleep = self.device_events.as_ref().is_some_and(DeviceEvents::is_asleep);
         let Some(diversion) = self.diversion.as_mut().filter(|diversion| diversion.next <= now)
         else {
             return;
         };
-        if let Some(repairs) = &self.repairs
+        if let Some(device_events) = &self.device_events
             && let Ok(returned) = diversion.table.returned()
         {
-            let carries = repairs.carries() && !asleep;
+            let carries = device_events.carries() && !asleep;
             if diversion.witness.is_silent(now, self.written, returned, carries) {
-                repairs.tell_of_silence();
+                device_events.tell_of_silence();
             }
         }
         let gateway = &self.gateway;

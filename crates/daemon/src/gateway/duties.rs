@@ -1,10 +1,10 @@
 //! What the loop does now and then, beside the packets: beats for the watchdog and the kernel,
-//! repairs of devices that it hears of, the ends of trials, lines of totals, memory that goes back
+//! events of devices, the ends of trials, lines of totals, memory that goes back
 //! to the kernel.
 
 use super::LiveGateway;
 use super::diversion::Diversion;
-use crate::bump::repairs::{Repair, Repairs};
+use crate::bump::device_events::{DeviceEvent, DeviceEvents};
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_gateway::{Side, Summary};
@@ -33,7 +33,7 @@ impl LiveGateway {
     pub(super) fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
         self.write_log(now);
         self.end_trial(now);
-        self.hear_of_repairs(now);
+        self.handle_device_events(now);
         self.vouch(now);
         if let Some(Err(error)) = self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
             tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
@@ -50,15 +50,15 @@ impl LiveGateway {
         earliest(earliest(log, vouching), earliest(trial, watchdog))
     }
 
-    /// What others have changed of the devices has been set right.
-    fn hear_of_repairs(&mut self, now: Instant) {
-        while let Some(repair) = self.repairs.as_ref().and_then(Repairs::next) {
-            match repair {
-                Repair::Device { side, tun } => {
+    /// Handles what the monitor has repaired of the devices.
+    fn handle_device_events(&mut self, now: Instant) {
+        while let Some(event) = self.device_events.as_ref().and_then(DeviceEvents::next) {
+            match event {
+                DeviceEvent::Replaced { side, tun } => {
                     self.tuns[side] = tun;
                     self.deleted[side] = None;
                 }
-                Repair::Passed => {
+                DeviceEvent::PacketsMissed => {
                     // What went by, however little, the gateway would wait for: nothing tells it
                     // where hosts have no timestamps.
                     let flows = self.gateway.flows();
@@ -69,7 +69,7 @@ impl LiveGateway {
                     self.gateway.release_all(now);
                     self.transmit(now);
                 }
-                Repair::FallingAsleep => {
+                DeviceEvent::FallingAsleep => {
                     self.gateway.release_all(now);
                     self.transmit(now);
                 }
@@ -79,7 +79,7 @@ impl LiveGateway {
 
     /// The device of `side` does not exist any more. False if nobody makes it again.
     pub(super) fn wait_for_device(&mut self, side: Side, now: Instant) -> bool {
-        if self.repairs.is_none() {
+        if self.device_events.is_none() {
             return false;
         }
         let device = self.tuns[side as usize].name();

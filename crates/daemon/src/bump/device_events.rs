@@ -1,33 +1,33 @@
-//! What the loop that carries packets is told by who looks after the devices.
+//! Events of the devices, from the monitor to the loop that carries packets.
 
 use super::state::DiversionState;
 use bentpipe_linux::tun::Tun;
 use std::sync::mpsc::Receiver;
 
-/// Something that the loop must know.
+/// An event of a device that the loop must know.
 #[derive(Debug)]
-pub enum Repair {
+pub enum DeviceEvent {
     /// The device of a side had been deleted, and this is the new one.
-    Device {
+    Replaced {
         /// The side's number.
         side: usize,
         /// The device.
         tun: Tun,
     },
     /// Packets may have gone by, as somebody has taken off what takes them.
-    Passed,
+    PacketsMissed,
     /// In a moment nothing will be taken, as something in the way forbids it.
     FallingAsleep,
 }
 
-/// The loop's end.
+/// The events, at the loop's end.
 #[derive(Debug)]
-pub struct Repairs {
-    pub(super) told: Receiver<Repair>,
+pub struct DeviceEvents {
+    pub(super) receiver: Receiver<DeviceEvent>,
     pub(super) state: DiversionState,
 }
 
-impl Repairs {
+impl DeviceEvents {
     /// Nothing is to be taken for now.
     pub fn is_asleep(&self) -> bool {
         self.state.is_asleep()
@@ -44,7 +44,7 @@ impl Repairs {
     }
 
     /// What it is told, one after the other.
-    pub fn next(&self) -> Option<Repair> {
-        self.told.try_recv().ok()
+    pub fn next(&self) -> Option<DeviceEvent> {
+        self.receiver.try_recv().ok()
     }
 }
