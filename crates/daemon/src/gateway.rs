@@ -8,7 +8,7 @@ mod answer;
 mod diversion;
 mod duties;
 mod reject;
-mod returns;
+mod return_check;
 mod signalled;
 mod trial;
 

@@ -2,7 +2,7 @@
 //! what it need not see.
 
 use super::LiveGateway;
-use super::returns::Witness;
+use super::return_check::ReturnCheck;
 use crate::bump::device_events::DeviceEvents;
 use crate::bump::endpoints::Endpoints;
 use crate::bump::{PATIENCE, Table};
@@ -53,7 +53,7 @@ pub(super) struct Diversion {
     parting_since: Instant,
     /// Nothing is to be taken.
     asleep: bool,
-    witness: Witness,
+    return_check: ReturnCheck,
     origins: Origins,
 }
 
@@ -68,7 +68,7 @@ impl Diversion {
             parting: HashSet::new(),
             parting_since: Instant::ZERO,
             asleep: false,
-            witness: Witness::default(),
+            return_check: ReturnCheck::default(),
             origins: Origins::default(),
         }
     }
@@ -133,7 +133,7 @@ impl LiveGateway {
             && let Ok(returned) = diversion.table.returned()
         {
             let carries = device_events.carries() && !asleep;
-            if diversion.witness.is_silent(now, self.written, returned, carries) {
+            if diversion.return_check.is_silent(now, self.written, returned, carries) {
                 device_events.tell_of_silence();
             }
         }

@@ -1,5 +1,6 @@
-//! Whether what is given back comes by the device, as it must. It does not where another program
-//! there takes it, or a driver drops what is redirected to it: then every new connection would die.
+//! The check that packets given back come by the device, as they must. They do not where another
+//! program there takes them, or a driver drops what is redirected to it: then every new connection
+//! would die.
 //!
 //! The kernel's programs count what comes by, and the loop what it has written, so no host can have
 //! a hand in that.
@@ -18,7 +19,7 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 /// Packets of one way.
 #[derive(Debug, Clone, Copy, Default)]
-struct Returns {
+struct ReturnCounts {
     /// Written, and come by, when something had come by last or nothing was written.
     written: u64,
     returned: u64,
@@ -27,11 +28,11 @@ struct Returns {
 
 /// What was written and has come by, on the way out and in.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Witness {
-    ways: [Returns; 2],
+pub(super) struct ReturnCheck {
+    ways: [ReturnCounts; 2],
 }
 
-impl Witness {
+impl ReturnCheck {
     /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways;
     /// then it counts from there. Where a device is down, or nothing is taken (`carries` is false),
     /// that says nothing.
@@ -50,7 +51,7 @@ impl Witness {
             let is_silent = silence >= SILENCE && written - way.written >= WRITTEN;
             let comes_by = way.written == written || way.returned != returned;
             if !carries || comes_by || is_silent || silence > WINDOW {
-                *way = Returns { written, returned, since: None };
+                *way = ReturnCounts { written, returned, since: None };
             }
             silent |= carries && !comes_by && is_silent;
         }
@@ -64,10 +65,10 @@ mod tests {
 
     /// Counts of one way, every 200 ms: whether silence is noticed, and when.
     fn noticed(counts: impl Iterator<Item = (u64, u64, bool)>) -> Option<usize> {
-        let mut witness = Witness::default();
+        let mut check = ReturnCheck::default();
         counts.enumerate().find_map(|(i, (written, returned, carries))| {
             let now = Instant::ZERO + Duration::from_millis(200) * i as u32;
-            witness.is_silent(now, [0, written], [0, returned], carries).then_some(i)
+            check.is_silent(now, [0, written], [0, returned], carries).then_some(i)
         })
     }
 
@@ -90,10 +91,10 @@ mod tests {
 
     #[test]
     fn when_it_is_tried_again_nothing_has_been_written_yet() {
-        let mut witness = Witness::default();
+        let mut check = ReturnCheck::default();
         let silences = (0..100_u64).filter(|&i| {
             let now = Instant::ZERO + Duration::from_millis(200) * i as u32;
-            witness.is_silent(now, [i.min(50), 0], [0, 0], !(14..60).contains(&i))
+            check.is_silent(now, [i.min(50), 0], [0, 0], !(14..60).contains(&i))
         });
         assert_eq!(silences.count(), 1);
     }
