@@ -16,9 +16,9 @@ pub mod device_events;
 pub mod endpoints;
 mod monitor;
 mod naming;
-mod numbers;
 mod path;
 mod programs;
+mod shared_values;
 mod state;
 mod table;
 #[cfg(test)]

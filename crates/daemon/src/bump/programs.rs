@@ -15,8 +15,8 @@
 //! Registers: those of `naming`, which reads the packet; R7 is the connection's [`Path`].
 
 use super::naming::{ANSWERS, BEGINS, ERROR, IP, KEY, OTHER, PIECE, Udp, Way, load_bytes, name};
-use super::numbers::Number;
 use super::path::{L2, Path};
+use super::shared_values::SharedValue;
 use bentpipe_linux::bpf::assembler::Assembler;
 use bentpipe_linux::bpf::assembler::Helper::{
     KtimeGetNs, MapDelete, MapLookup, MapUpdate, Redirect, SkbChangeHead, SkbGetXfrmState,
@@ -37,8 +37,8 @@ pub(crate) struct Links {
     /// The same for what is named by addresses alone. There the oldest gives way, as it is known
     /// again with each packet.
     pub(crate) pieces: RawFd,
-    /// The array of [`Number`]s.
-    pub(crate) numbers: RawFd,
+    /// The array of [`SharedValue`]s.
+    pub(crate) values: RawFd,
     /// The map whose keys are the numbers of the LAN's interfaces, if any are named.
     pub(crate) lan: Option<RawFd>,
     /// UDP to port 443 is taken.
@@ -129,20 +129,20 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
             .jump_if(R9, Equal, BEGINS, "begun")
             .jump_if(R9, Different, ANSWERS, "ours to take")
             .label("begun");
-        count(&mut asm, links, Number::Begun, "ours to take");
+        count(&mut asm, links, SharedValue::Begun, "ours to take");
         asm.label("ours to take");
     }
     asm.jump_if(R9, Equal, BEGINS, "begins").jump_if(R9, Equal, PIECE, "piece");
     look_up(&mut asm, links.paths);
     asm.jump_if(R0, Different, 0, "known").jump_if(R9, Different, OTHER, "pass");
-    within(&mut asm, links, Number::AllUntil, "pass");
+    within(&mut asm, links, SharedValue::AllUntil, "pass");
 
     // What went before under this name is over.
     asm.label("begins");
-    within(&mut asm, links, Number::VouchedUntil, "forget");
+    within(&mut asm, links, SharedValue::VouchedUntil, "forget");
     fill(&mut asm, way, l2);
     asm.map(R1, links.paths).jump("keep").label("piece");
-    within(&mut asm, links, Number::VouchedUntil, "pass");
+    within(&mut asm, links, SharedValue::VouchedUntil, "pass");
     fill(&mut asm, way, l2);
     asm.map(R1, links.pieces)
         .label("keep")
@@ -156,7 +156,7 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .jump("forget");
 
     asm.label("known").mov(R7, R0);
-    within(&mut asm, links, Number::VouchedUntil, "by");
+    within(&mut asm, links, SharedValue::VouchedUntil, "by");
     asm.jump_if(R9, Equal, ERROR, "take");
     asm.load(W, R2, R6, SKB_IFINDEX).store(W, R7, Path::DEVICES[way as usize], R2);
     if way == Way::Out {
@@ -169,7 +169,7 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
     asm.mov(R2, i32::from(l2 > 0)).store(W, R7, Path::FLAGS, R2);
     asm.label("take").mov(R1, tun as i32).mov(R2, 0).call(Redirect).exit();
     asm.label("by");
-    count(&mut asm, links, Number::WentBy, "pass");
+    count(&mut asm, links, SharedValue::WentBy, "pass");
     asm.jump("pass");
     asm.label("forget")
         .map(R1, links.paths)
@@ -225,10 +225,10 @@ pub(crate) fn give(way: Way, links: Links) -> Assembler {
 }
 
 /// Where packets of ours are counted on this way.
-fn returned(way: Way) -> Number {
+fn returned(way: Way) -> SharedValue {
     match way {
-        Way::Out => Number::ReturnedOut,
-        Way::In => Number::ReturnedIn,
+        Way::Out => SharedValue::ReturnedOut,
+        Way::In => SharedValue::ReturnedIn,
     }
 }
 
@@ -237,19 +237,19 @@ fn look_up(asm: &mut Assembler, map: RawFd) {
     asm.map(R1, map).mov(R2, R10).alu(Add, R2, i32::from(KEY)).call(MapLookup);
 }
 
-/// What a [`Number`] points to, into R0, which is zero if it is not there.
-fn point_to(asm: &mut Assembler, links: Links, number: Number) {
-    asm.mov(R2, number as i32)
+/// What a [`SharedValue`] points to, into R0, which is zero if it is not there.
+fn point_to(asm: &mut Assembler, links: Links, value: SharedValue) {
+    asm.mov(R2, value as i32)
         .store(W, R10, SHORT_KEY, R2)
-        .map(R1, links.numbers)
+        .map(R1, links.values)
         .mov(R2, R10)
         .alu(Add, R2, i32::from(SHORT_KEY))
         .call(MapLookup);
 }
 
-/// Adds one to a [`Number`]. `pass` is where it goes on if there is none.
-fn count(asm: &mut Assembler, links: Links, number: Number, pass: &'static str) {
-    point_to(asm, links, number);
+/// Adds one to a [`SharedValue`]. `pass` is where it goes on if there is none.
+fn count(asm: &mut Assembler, links: Links, value: SharedValue, pass: &'static str) {
+    point_to(asm, links, value);
     asm.jump_if(R0, Equal, 0, pass).mov(R1, 1).add_atomically(R0, 0, R1);
 }
 
@@ -259,15 +259,15 @@ fn count_stranger(asm: &mut Assembler, links: Links) {
     asm.jump_if(R9, Different, BEGINS, "pass")
         .load(W, R7, R6, SKB_INGRESS_IFINDEX)
         .jump_if(R7, Equal, 0, "pass");
-    count(asm, links, Number::Strange, "pass");
-    point_to(asm, links, Number::StrangeFrom);
+    count(asm, links, SharedValue::Strange, "pass");
+    point_to(asm, links, SharedValue::StrangeFrom);
     asm.jump_if(R0, Equal, 0, "pass").store(D, R0, 0, R7).jump("pass");
 }
 
-/// Goes on at `other` if the time that a [`Number`] is has come. What it is now is left at
+/// Goes on at `other` if the time that a [`SharedValue`] is has come. What it is now is left at
 /// [`TIME`].
-fn within(asm: &mut Assembler, links: Links, number: Number, other: &'static str) {
-    point_to(asm, links, number);
+fn within(asm: &mut Assembler, links: Links, value: SharedValue, other: &'static str) {
+    point_to(asm, links, value);
     asm.jump_if(R0, Equal, 0, other)
         .load(D, R1, R0, 0)
         .store(D, R10, IP, R1)

@@ -1,9 +1,9 @@
 //! What the kernel's programs and we tell each other: the connections whose packets are taken, and
-//! some numbers.
+//! some values.
 
 use super::endpoints::Endpoints;
-use super::numbers::Number;
 use super::path::Path;
+use super::shared_values::SharedValue;
 use bentpipe_linux::bpf::BpfError;
 use bentpipe_linux::bpf::map::Map;
 use nix::errno::Errno;
@@ -29,11 +29,11 @@ pub struct Table {
 
 impl Table {
     pub(super) fn new(connections: u32) -> Result<Table, BpfError> {
-        let numbers = Map::array("bentpipe_number", Number::COUNT)?;
+        let values = Map::array("bentpipe_number", SharedValue::COUNT)?;
         Ok(Table {
             paths: Map::hash("bentpipe_paths", connections)?,
             pieces: Map::recent("bentpipe_pieces", PIECES)?,
-            vouching: Vouching { numbers },
+            vouching: Vouching { values },
         })
     }
 
@@ -47,7 +47,7 @@ impl Table {
     /// # Errors
     /// What the kernel said.
     pub fn went_by(&self) -> Result<u64, Errno> {
-        self.vouching.get(Number::WentBy)
+        self.vouching.get(SharedValue::WentBy)
     }
 
     /// Packets of ours that have come by their device so far, on the way out and in.
@@ -55,8 +55,8 @@ impl Table {
     /// # Errors
     /// What the kernel said.
     pub fn returned(&self) -> Result<[u64; 2], Errno> {
-        let out = self.vouching.get(Number::ReturnedOut)?;
-        Ok([out, self.vouching.get(Number::ReturnedIn)?])
+        let out = self.vouching.get(SharedValue::ReturnedOut)?;
+        Ok([out, self.vouching.get(SharedValue::ReturnedIn)?])
     }
 
     /// Connections of the LAN's that have left so far, others that were forwarded, and the number
@@ -65,7 +65,8 @@ impl Table {
     /// # Errors
     /// What the kernel said.
     pub(super) fn begun(&self) -> Result<(u64, u64, u32), Errno> {
-        let [begun, strange, from] = [Number::Begun, Number::Strange, Number::StrangeFrom];
+        let [begun, strange, from] =
+            [SharedValue::Begun, SharedValue::Strange, SharedValue::StrangeFrom];
         let from = u32::try_from(self.vouching.get(from)?).unwrap_or_default();
         Ok((self.vouching.get(begun)?, self.vouching.get(strange)?, from))
     }
@@ -75,7 +76,7 @@ impl Table {
     /// # Errors
     /// What the kernel said.
     pub fn take_all(&self, lasting: Duration) -> Result<(), Errno> {
-        self.vouching.set(Number::AllUntil, Some(lasting))
+        self.vouching.set(SharedValue::AllUntil, Some(lasting))
     }
 
     /// A connection is taken whose beginning nobody has seen here. Its first packets show where its
@@ -149,13 +150,13 @@ impl Table {
 /// The right to say that packets which are taken are taken care of.
 #[derive(Debug)]
 pub struct Vouching {
-    pub(super) numbers: Map<u32, u64>,
+    pub(super) values: Map<u32, u64>,
 }
 
 impl Vouching {
     /// Of a descriptor that another process has passed on.
     pub fn of_descriptor(descriptor: OwnedFd) -> Vouching {
-        Vouching { numbers: Map::of_descriptor(descriptor) }
+        Vouching { values: Map::of_descriptor(descriptor) }
     }
 
     /// What is taken is taken care of, for so long from now on, [`PATIENCE`] at most.
@@ -163,7 +164,7 @@ impl Vouching {
     /// # Errors
     /// What the kernel said.
     pub fn vouch(&self, lasting: Duration) -> Result<(), Errno> {
-        self.set(Number::VouchedUntil, Some(lasting.min(PATIENCE)))
+        self.set(SharedValue::VouchedUntil, Some(lasting.min(PATIENCE)))
     }
 
     /// Nothing is taken any more: all goes by.
@@ -171,22 +172,22 @@ impl Vouching {
     /// # Errors
     /// What the kernel said.
     pub fn retract(&self) -> Result<(), Errno> {
-        self.set(Number::VouchedUntil, None)
+        self.set(SharedValue::VouchedUntil, None)
     }
 
-    fn set(&self, number: Number, lasting: Option<Duration>) -> Result<(), Errno> {
+    fn set(&self, value: SharedValue, lasting: Option<Duration>) -> Result<(), Errno> {
         let until = lasting.map(|lasting| now().map(|now| now + lasting)).transpose()?;
-        self.numbers.set(&(number as u32), &(until.unwrap_or_default().as_nanos() as u64))
+        self.values.set(&(value as u32), &(until.unwrap_or_default().as_nanos() as u64))
     }
 
-    fn get(&self, number: Number) -> Result<u64, Errno> {
-        Ok(self.numbers.get(&(number as u32))?.unwrap_or_default())
+    fn get(&self, value: SharedValue) -> Result<u64, Errno> {
+        Ok(self.values.get(&(value as u32))?.unwrap_or_default())
     }
 }
 
 impl AsFd for Vouching {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.numbers.as_fd()
+        self.values.as_fd()
     }
 }
 

@@ -53,7 +53,7 @@ impl Kernel {
         let links = Links {
             paths: table.paths.fd(),
             pieces: table.pieces.fd(),
-            numbers: table.vouching.numbers.fd(),
+            values: table.vouching.values.fd(),
             lan: lan.as_ref().map(Map::fd),
             quic,
             ipsec: false,

@@ -237,7 +237,7 @@ impl Wire {
         Links {
             paths: self.table.paths.fd(),
             pieces: self.table.pieces.fd(),
-            numbers: self.table.vouching.numbers.fd(),
+            values: self.table.vouching.values.fd(),
             lan: self.lan.as_ref().map(|lan| lan.set.fd()),
             quic: self.quic,
             ipsec: self.ipsec,

@@ -1,8 +1,8 @@
-//! Numbers that the kernel's programs and we tell each other.
+//! Values that the kernel's programs and we tell each other.
 
-/// Which number it is, in an array that they share with us.
+/// A value in the array that they share with us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Number {
+pub(super) enum SharedValue {
     /// Until when we vouch for taking care of what is taken, in ns of the kernel's monotonic clock.
     /// Nothing is taken later.
     VouchedUntil = 0,
@@ -23,7 +23,7 @@ pub(super) enum Number {
     StrangeFrom = 7,
 }
 
-impl Number {
+impl SharedValue {
     /// How many there are.
     pub(super) const COUNT: u32 = 8;
 }
