@@ -9,7 +9,7 @@ mod diversion;
 mod duties;
 mod reject;
 mod return_check;
-mod signalled;
+mod signals;
 mod trial;
 
 use crate::bump::Table;

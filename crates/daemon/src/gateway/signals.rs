@@ -1,4 +1,4 @@
-//! What signals do to a running gateway: end it in order, have its configuration read again, or
+//! The signals to a running gateway: it ends in order, reads its configuration again, or does
 //! nothing.
 
 use super::LiveGateway;
