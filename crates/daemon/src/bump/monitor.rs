@@ -206,7 +206,7 @@ impl Round {
         if self.inspected.is_none_or(|at| at.elapsed() >= pause) {
             self.inspect();
         }
-        self.heed();
+        self.sleep_or_wake();
     }
 
     fn tell_of(&self, repaired: Repaired) {
@@ -236,7 +236,7 @@ impl Round {
     }
 
     /// Takes nothing while something forbids it, and begins again when it is gone.
-    fn heed(&mut self) {
+    fn sleep_or_wake(&mut self) {
         let now = Instant::now();
         let forbidden = self.known.iter().any(Finding::forbids_diversion);
         match (forbidden, self.state.is_asleep(), self.sleeps) {
