@@ -12,10 +12,10 @@
 //! [`Wire`] is what is set up, [`Table`] what the kernel's programs and we tell each other.
 
 mod alarm;
+mod classification;
 pub mod device_events;
 pub mod endpoints;
 mod monitor;
-mod naming;
 mod path;
 mod programs;
 mod shared_values;

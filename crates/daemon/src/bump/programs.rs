@@ -12,9 +12,11 @@
 //! itself, or for others behind it. What is known already is taken wherever it came in, lest others
 //! end it by a SYN of theirs.
 //!
-//! Registers: those of `naming`, which reads the packet; R7 is the connection's [`Path`].
+//! Registers: those of `classification`, which reads the packet; R7 is the connection's [`Path`].
 
-use super::naming::{ANSWERS, BEGINS, ERROR, IP, KEY, OTHER, PIECE, Udp, Way, load_bytes, name};
+use super::classification::{
+    ANSWERS, BEGINS, ERROR, IP, KEY, OTHER, PIECE, Udp, Way, load_bytes, name,
+};
 use super::path::{L2, Path};
 use super::shared_values::SharedValue;
 use bentpipe_linux::bpf::assembler::Assembler;
@@ -59,7 +61,7 @@ const SKB_INGRESS_IFINDEX: i16 = 36;
 const SKB_IFINDEX: i16 = 40;
 const SKB_TC_INDEX: i16 = 44;
 
-// On the stack, below R10 and what `naming` has there.
+// On the stack, below R10 and what `classification` has there.
 /// A new [`Path`].
 const NEW: i16 = -152;
 /// A time.

@@ -2,8 +2,8 @@
 
 mod packet;
 
+use super::classification::Way;
 use super::endpoints::Endpoints;
-use super::naming::Way;
 use super::path::Path;
 use super::programs::{Links, give, take};
 use super::table::{PATIENCE, Table};

@@ -2,7 +2,7 @@
 //! packets are taken. Others delete devices, set them down and make them again, so it is looked
 //! after.
 
-use super::naming::Way;
+use super::classification::Way;
 use super::programs::{Links, give, take};
 use super::table::Table;
 use super::{BumpConfig, BumpError};

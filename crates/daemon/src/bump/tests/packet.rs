@@ -1,7 +1,7 @@
 //! Packets for the programs, and what they say, read by other eyes.
 
+use super::super::classification::Way;
 use super::super::endpoints::Endpoints;
-use super::super::naming::Way;
 use super::MACS;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;

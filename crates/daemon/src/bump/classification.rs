@@ -1,4 +1,4 @@
-//! What a packet is, as the programs that run in the kernel read it.
+//! The classification of packets by the programs that run in the kernel.
 //!
 //! Of IPv4 and IPv6, with options but without extension headers, they look at TCP and at ICMP
 //! errors about TCP (RFC 792, RFC 4443), and name the connection. Fragments of TCP have no ports
