@@ -11,7 +11,6 @@
 //!
 //! [`Wire`] is what is set up, [`Table`] what the kernel's programs and we tell each other.
 
-mod alarm;
 mod classification;
 pub mod device_events;
 pub mod endpoints;
@@ -24,6 +23,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod wire;
+mod wrong_interface;
 
 pub use monitor::Monitor;
 pub use state::DiversionState;

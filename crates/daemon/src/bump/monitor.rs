@@ -1,10 +1,10 @@
 //! Looks after the devices while the gateway runs, on a thread of its own, as the kernel may take
 //! its time: when it tells of a change among interfaces, and now and then.
 
-use super::alarm::Alarm;
 use super::device_events::{DeviceEvent, DeviceEvents};
 use super::state::DiversionState;
 use super::wire::{Repaired, Wire};
+use super::wrong_interface::WrongInterfaceAlarm;
 use bentpipe_linux::surroundings::{Finding, Presence, Surroundings};
 use nix::errno::Errno;
 use nix::net::if_::if_indextoname;
@@ -72,7 +72,7 @@ impl Monitor {
             silent: None,
             silence: SILENT[0],
             silent_last: None,
-            alarm: Alarm::default(),
+            alarm: WrongInterfaceAlarm::default(),
             failed: None,
             state: state.clone(),
             wire,
@@ -160,7 +160,7 @@ struct Round {
     silence: Duration,
     /// When that began last.
     silent_last: Option<Instant>,
-    alarm: Alarm,
+    alarm: WrongInterfaceAlarm,
     /// What could not be set right, which is said once.
     failed: Option<String>,
     state: DiversionState,

@@ -1,6 +1,6 @@
-//! An alarm: connections have left by the satellite for minutes, and none of them was the LAN's.
-//! Then the configuration names other interfaces than those where the clients are, which shows in
-//! nothing else.
+//! The alarm for a wrong interface: connections have left by the satellite for minutes, and none of
+//! them was the LAN's. Then the configuration names other interfaces than those where the clients
+//! are, which shows in nothing else.
 
 use bentpipe_linux::surroundings::Finding;
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ const WINDOW: Duration = Duration::from_secs(300);
 /// … and so many SYNs are others': what is one of a few hosts', repeated, says little.
 const STRANGE: u64 = 20;
 
-/// What has been counted, and whether it is one.
+/// The alarm that the clients are behind another interface than the configured ones.
 #[derive(Debug, Default)]
-pub(super) struct Alarm {
+pub(super) struct WrongInterfaceAlarm {
     /// The LAN's, others', and since when, when one of the LAN's had left last, or the alarm was
     /// given.
     since: Option<(u64, u64, Instant)>,
     finding: Option<Finding>,
 }
 
-impl Alarm {
+impl WrongInterfaceAlarm {
     /// Takes the counts of `now`: those of the LAN's that have left so far, and others, the last of
     /// which came in by `from`. Whether the alarm is given or ends.
     pub(super) fn look(
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn it_is_given_where_others_connections_leave_and_none_of_the_lans() {
-        let (began, mut alarm) = (Instant::now(), Alarm::default());
+        let (began, mut alarm) = (Instant::now(), WrongInterfaceAlarm::default());
         let mut look = |seconds: u64, counts: (u64, u64)| {
             let at = began + Duration::from_secs(seconds);
             let changed = alarm.look(at, counts, || Some("guest".into()));
