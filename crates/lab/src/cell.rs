@@ -21,9 +21,9 @@ pub enum Cell {
 /// A row's cells.
 pub type Row = Vec<Cell>;
 
-/// What a column's cells are.
+/// The kind of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CellKind {
     /// Texts.
     Text,
     /// Counts.
@@ -39,7 +39,7 @@ pub struct Column<R> {
     /// Its name.
     pub name: &'static str,
     /// What its cells are.
-    pub kind: Kind,
+    pub kind: CellKind,
     /// Its unit, or what is counted.
     pub unit: &'static str,
     /// What it says.
@@ -54,7 +54,7 @@ pub struct Heading {
     /// Its name.
     pub name: String,
     /// What its cells are.
-    pub kind: Kind,
+    pub kind: CellKind,
     /// Its unit.
     pub unit: String,
     /// What it says.
@@ -62,7 +62,7 @@ pub struct Heading {
 }
 
 impl Heading {
-    pub(crate) fn new(name: &str, kind: Kind, unit: &str, about: &str) -> Heading {
+    pub(crate) fn new(name: &str, kind: CellKind, unit: &str, about: &str) -> Heading {
         let [name, unit, about] = [name, unit, about].map(str::to_owned);
         Heading { name, kind, unit, about }
     }

@@ -1,7 +1,7 @@
 //! The folder of an experiment's results, which explains itself: tables, the scenario, and what
 //! each column means.
 
-use crate::cell::{Cell, Heading, Kind, Row};
+use crate::cell::{Cell, CellKind, Heading, Row};
 use crate::executed::{Executed, Failure, LabError};
 use crate::packet_files;
 use crate::plan::PointEnd;
@@ -110,10 +110,10 @@ impl Folder {
     ) -> Result<Results, LabError> {
         let swept = Swept::of(experiment);
         let mut of_point =
-            vec![Heading::new("point", Kind::Count, "", "point of the sweep, from 0")];
+            vec![Heading::new("point", CellKind::Count, "", "point of the sweep, from 0")];
         of_point.extend(swept.headings());
         let mut of_run = of_point.clone();
-        of_run.push(Heading::new("run", Kind::Count, "", "run of the point, from 0"));
+        of_run.push(Heading::new("run", CellKind::Count, "", "run of the point, from 0"));
         let parts = Table::ALL.map(|table| Part::of(table, &of_run));
         let summaries = SummaryTable::ALL.map(|table| Part {
             name: table.name(),

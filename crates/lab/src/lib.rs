@@ -38,7 +38,7 @@ mod table_file;
 pub mod tables;
 
 pub use attempt::{Attempt, make};
-pub use cell::{Cell, Column, Heading, Kind, Row};
+pub use cell::{Cell, CellKind, Column, Heading, Row};
 pub use dispatch::{Campaign, Dispatch};
 pub use examples::{EXAMPLES, Example};
 pub use execute::{Options, execute};

@@ -4,7 +4,7 @@
 //! Rows are gathered into groups, of which the file has one column after the other. Until a group
 //! is whole its columns wait in a spool, so that no more than a few rows are in memory.
 
-use crate::cell::{Cell, Heading, Kind, Row};
+use crate::cell::{Cell, CellKind, Heading, Row};
 use crate::spool::{Spool, SpoolEntry};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 4;
 /// A Parquet file that is being written.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
-    kinds: Vec<Kind>,
+    kinds: Vec<CellKind>,
     /// The newest rows of the group.
     rows: Vec<Row>,
     /// The others: of each column its blocks.
@@ -107,10 +107,10 @@ impl<W: Write + Send> ParquetFile<W> {
 
 fn field(heading: &Heading) -> Result<Type> {
     let (physical, logical) = match heading.kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Count => (Physical::INT64, Some(LogicalType::integer(64, false))),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Switch => (Physical::BOOLEAN, None),
+        CellKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        CellKind::Count => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        CellKind::Number => (Physical::DOUBLE, None),
+        CellKind::Switch => (Physical::BOOLEAN, None),
     };
     Type::primitive_type_builder(&heading.name, physical)
         .with_logical_type(logical)
@@ -118,13 +118,13 @@ fn field(heading: &Heading) -> Result<Type> {
         .build()
 }
 
-fn write(column: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell]) -> Result<()> {
+fn write(column: &mut SerializedColumnWriter<'_>, kind: CellKind, cells: &[Cell]) -> Result<()> {
     let cells = cells.iter();
     let levels: Vec<i16> =
         cells.clone().map(|cell| i16::from(!matches!(cell, Cell::None))).collect();
     let levels = Some(&levels[..]);
     match kind {
-        Kind::Text => {
+        CellKind::Text => {
             let texts = cells.filter_map(|cell| match cell {
                 Cell::Text(text) => Some(ByteArray::from(text.as_str())),
                 _ => None,
@@ -132,7 +132,7 @@ fn write(column: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell]) ->
             let texts: Vec<ByteArray> = texts.collect();
             column.typed::<ByteArrayType>().write_batch(&texts, levels, None)?;
         }
-        Kind::Count => {
+        CellKind::Count => {
             let counts = cells.filter_map(|cell| match cell {
                 // The bits of an unsigned number, as the format wants them.
                 Cell::Count(count) => Some(count.cast_signed()),
@@ -141,7 +141,7 @@ fn write(column: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell]) ->
             let counts: Vec<i64> = counts.collect();
             column.typed::<Int64Type>().write_batch(&counts, levels, None)?;
         }
-        Kind::Number => {
+        CellKind::Number => {
             let numbers = cells.filter_map(|cell| match cell {
                 Cell::Number(number) => Some(*number),
                 _ => None,
@@ -149,7 +149,7 @@ fn write(column: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell]) ->
             let numbers: Vec<f64> = numbers.collect();
             column.typed::<DoubleType>().write_batch(&numbers, levels, None)?;
         }
-        Kind::Switch => {
+        CellKind::Switch => {
             let switches = cells.filter_map(|cell| match cell {
                 Cell::Switch(on) => Some(*on),
                 _ => None,
@@ -170,10 +170,10 @@ mod tests {
     fn headings() -> [Heading; 4] {
         let heading = |name: &str, kind| Heading::new(name, kind, "", "");
         [
-            heading("text", Kind::Text),
-            heading("count", Kind::Count),
-            heading("number", Kind::Number),
-            heading("switch", Kind::Switch),
+            heading("text", CellKind::Text),
+            heading("count", CellKind::Count),
+            heading("number", CellKind::Number),
+            heading("switch", CellKind::Switch),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! The text in a folder of results that explains it.
 
-use crate::cell::{Heading, Kind};
+use crate::cell::{CellKind, Heading};
 use crate::tables::Table;
 use bentpipe_scenario::Experiment;
 use std::fmt::Write;
@@ -105,10 +105,10 @@ pub(crate) fn text(experiment: &Experiment, made: Made, contents: &Contents<'_>)
         text.push_str("| column | type | unit | meaning |\n| --- | --- | --- | --- |\n");
         for Heading { name, kind, unit, about } in &part.headings {
             let kind = match kind {
-                Kind::Text => "text",
-                Kind::Count => "count",
-                Kind::Number => "number",
-                Kind::Switch => "true, false",
+                CellKind::Text => "text",
+                CellKind::Count => "count",
+                CellKind::Number => "number",
+                CellKind::Switch => "true, false",
             };
             let _ = writeln!(text, "| `{name}` | {kind} | {unit} | {about} |");
         }

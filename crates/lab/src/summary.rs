@@ -1,6 +1,6 @@
 //! What the runs of a point say together: means, and how sure they are.
 
-use crate::cell::{Cell, Heading, Kind, Row};
+use crate::cell::{Cell, CellKind, Heading, Row};
 use crate::figures::{FLOW_FIGURES, Figure, GROUP_FIGURES, LINK_FIGURES, RUN_FIGURES};
 use crate::plan::PointEnd;
 use crate::point_figures::{ElementSummary, PointMeans};
@@ -149,7 +149,7 @@ impl SummaryTable {
 
     /// Its own columns, without those of the point.
     pub fn headings(self) -> Vec<Heading> {
-        let text = |name: &str, about: &str| Heading::new(name, Kind::Text, "", about);
+        let text = |name: &str, about: &str| Heading::new(name, CellKind::Text, "", about);
         let mut headings = match self {
             SummaryTable::Flows => vec![text("flow", "the flow's name")],
             SummaryTable::Links => vec![
@@ -159,7 +159,7 @@ impl SummaryTable {
             ],
             SummaryTable::Groups => vec![text("group", "the group's name")],
         };
-        headings.push(Heading::new("runs", Kind::Count, "runs", "that the figures are of"));
+        headings.push(Heading::new("runs", CellKind::Count, "runs", "that the figures are of"));
         match self {
             SummaryTable::Flows => {
                 headings.extend(FLOW_FIGURES.iter().flat_map(columns));
@@ -193,7 +193,7 @@ impl SummaryTable {
 fn columns<R>(figure: &Figure<R>) -> [Heading; 4] {
     let Figure { name, suffix, unit, about, .. } = figure;
     let column = |what: &str, about: &str| {
-        Heading::new(&format!("{name}_{what}{suffix}"), Kind::Number, unit, about)
+        Heading::new(&format!("{name}_{what}{suffix}"), CellKind::Number, unit, about)
     };
     [
         column("mean", &format!("mean over the runs: {about}")),

@@ -4,7 +4,7 @@
 //! unit, which its name carries: `link.sat.delay` becomes `link.sat.delay_s`. Otherwise the values
 //! stand there as texts.
 
-use crate::cell::{Cell, Heading, Kind};
+use crate::cell::{Cell, CellKind, Heading};
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
 use bentpipe_scenario::{Experiment, VARIANT};
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ impl Swept {
     pub(crate) fn headings(&self) -> impl Iterator<Item = Heading> + '_ {
         self.axes.iter().map(|(path, reading)| {
             let (suffix, unit) = reading.suffix_and_unit();
-            let kind = if *reading == Reading::Text { Kind::Text } else { Kind::Number };
+            let kind = if *reading == Reading::Text { CellKind::Text } else { CellKind::Number };
             // `flow.main.bytes` says its unit already.
             let suffix = if path.ends_with(&suffix.replace('_', ".")) { "" } else { suffix };
             Heading::new(&format!("{path}{suffix}"), kind, unit, "swept: its value at the point")
@@ -147,6 +147,6 @@ mod tests {
         let read = |_: &str| Err(String::new());
         let experiment = Experiment::parse("x", text, &read).unwrap();
         let heading = Swept::of(&experiment).headings().next().unwrap();
-        assert_eq!((heading.name.as_str(), heading.kind), ("variant", Kind::Text));
+        assert_eq!((heading.name.as_str(), heading.kind), ("variant", CellKind::Text));
     }
 }

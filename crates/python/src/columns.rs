@@ -1,7 +1,7 @@
 //! What the columns of results say, as they are declared.
 
 use bentpipe_lab::tables::Table;
-use bentpipe_lab::{Heading, Kind, SummaryTable, drawing};
+use bentpipe_lab::{CellKind, Heading, SummaryTable, drawing};
 use pyo3::prelude::*;
 
 /// A column: its name, the type of its values, its unit, and what it says.
@@ -24,10 +24,10 @@ pub(crate) fn quantities() -> Vec<(&'static str, &'static str)> {
 
 fn column(heading: Heading) -> Column {
     let kind = match heading.kind {
-        Kind::Text => "str",
-        Kind::Count => "uint64",
-        Kind::Number => "float64",
-        Kind::Switch => "bool",
+        CellKind::Text => "str",
+        CellKind::Count => "uint64",
+        CellKind::Number => "float64",
+        CellKind::Switch => "bool",
     };
     (heading.name, kind, heading.unit, heading.about)
 }

@@ -1,6 +1,6 @@
 //! What columns are called in figures, and what they are counted in.
 
-use crate::cell::{Heading, Kind};
+use crate::cell::{CellKind, Heading};
 use crate::swept::Swept;
 use crate::tables::Table;
 use bentpipe_plot::axes::Unit;
@@ -63,8 +63,8 @@ pub(super) fn swept(experiment: &Experiment) -> Vec<Heading> {
 /// The heads of all columns of `table`, but for swept ones.
 pub(super) fn headings(table: Table) -> Vec<Heading> {
     let mut headings = table.headings();
-    headings.push(Heading::new("point", Kind::Count, "", "point of the sweep"));
-    headings.push(Heading::new("run", Kind::Count, "", "run of the point"));
+    headings.push(Heading::new("point", CellKind::Count, "", "point of the sweep"));
+    headings.push(Heading::new("run", CellKind::Count, "", "run of the point"));
     headings
 }
 

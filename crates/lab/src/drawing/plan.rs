@@ -2,7 +2,7 @@
 
 use super::DrawError;
 use super::columns::{self, Column, QUANTITIES};
-use crate::cell::{Heading, Kind};
+use crate::cell::{CellKind, Heading};
 use crate::tables::Table;
 use bentpipe_plot::axes::Unit;
 use bentpipe_scenario::{Experiment, Figure, FigureKind, Word};
@@ -223,7 +223,7 @@ fn find_y(figure: &Figure) -> Result<(Table, Y), DrawError> {
             continue;
         }
         if let Some(heading) = table.headings().iter().find(|heading| heading.name == wanted) {
-            if heading.kind == Kind::Text {
+            if heading.kind == CellKind::Text {
                 return Err(wrong(figure, &figure.y, &format!("y: `{wanted}` is no number")));
             }
             let y = Y {
@@ -343,7 +343,9 @@ impl Words<'_> {
         };
         let bars = matches!(self.figure.kind, Some(FigureKind::Bars | FigureKind::Box));
         Ok(match heading {
-            Some(heading) if matches!(heading.kind, Kind::Number | Kind::Count) && !bars => {
+            Some(heading)
+                if matches!(heading.kind, CellKind::Number | CellKind::Count) && !bars =>
+            {
                 X::Scatter {
                     label: columns::label(&heading),
                     unit: columns::unit(&heading),
@@ -364,7 +366,7 @@ impl Words<'_> {
             .any(|(word, _)| self.swept(&word.text) == self.swept(&heading.name));
         X::Of {
             column: Column::Swept(index, heading.name.clone()),
-            numbers: heading.kind == Kind::Number && !bars && !named,
+            numbers: heading.kind == CellKind::Number && !bars && !named,
             label: columns::swept_label(self.experiment.swept()[index]),
             unit: columns::unit(heading),
         }
@@ -380,7 +382,7 @@ impl Words<'_> {
             words.any(|word| matches!(self.swept(&word.text), Some(Column::Swept(other, _)) if other == index))
         };
         let mut free = (0..self.swept.len()).filter(|index| !said(*index));
-        let mut numbers = free.clone().filter(|index| self.swept[*index].kind == Kind::Number);
+        let mut numbers = free.clone().filter(|index| self.swept[*index].kind == CellKind::Number);
         match numbers.next().or_else(|| free.next()) {
             Some(index) => self.swept_x(index),
             None => {

@@ -2,7 +2,7 @@
 
 use super::columns;
 use super::plan::differs;
-use crate::cell::Kind;
+use crate::cell::CellKind;
 use bentpipe_scenario::{Experiment, Figure, SeriesRecording, Word};
 use std::path::Path;
 
@@ -82,7 +82,7 @@ fn word(figure: &Figure, text: &str) -> Word {
 fn independent(experiment: &Experiment) -> Vec<String> {
     let headings = columns::swept(experiment);
     let mut order: Vec<usize> = (0..headings.len()).collect();
-    let first = order.iter().position(|index| headings[*index].kind == Kind::Number);
+    let first = order.iter().position(|index| headings[*index].kind == CellKind::Number);
     if let Some(first) = first {
         let first = order.remove(first);
         order.insert(0, first);

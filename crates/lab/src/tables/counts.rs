@@ -1,7 +1,7 @@
 //! What flows count, of one flow and of all flows of a run.
 
 use super::column;
-use crate::cell::Kind::Count;
+use crate::cell::CellKind::Count;
 use crate::cell::{Cell, Column};
 use bentpipe_results::{ExtendedCounts, FlowCounts, FlowRow, RunRow};
 

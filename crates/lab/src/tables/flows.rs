@@ -1,8 +1,8 @@
 //! What is said of a flow.
 
 use super::{column, counts};
+use crate::cell::CellKind::{Count, Number, Switch, Text};
 use crate::cell::Column;
-use crate::cell::Kind::{Count, Number, Switch, Text};
 use bentpipe_results::FlowRow;
 
 /// A column of how completion times are spread.

@@ -1,7 +1,7 @@
 //! What is said of a gateway.
 
 use super::column;
-use crate::cell::Kind::{Count, Number, Text};
+use crate::cell::CellKind::{Count, Number, Text};
 use crate::cell::{Cell, Column};
 use bentpipe_gateway::Reason;
 use bentpipe_gateway::Reason::{

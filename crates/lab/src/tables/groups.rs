@@ -1,8 +1,8 @@
 //! What is said of a group of flows.
 
 use super::column;
+use crate::cell::CellKind::{Count, Number, Text};
 use crate::cell::Column;
-use crate::cell::Kind::{Count, Number, Text};
 use bentpipe_results::GroupRow;
 
 /// The columns.

@@ -1,8 +1,8 @@
 //! What is said of a direction of a link.
 
 use super::column;
+use crate::cell::CellKind::{Count, Number, Text};
 use crate::cell::Column;
-use crate::cell::Kind::{Count, Number, Text};
 use crate::figures::queue;
 use bentpipe_core::link::{self, Lengths};
 use bentpipe_results::LinkRow;

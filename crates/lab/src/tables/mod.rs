@@ -11,7 +11,7 @@ mod runs;
 mod series;
 mod transfers;
 
-use crate::cell::{self, Column, Heading, Kind, Row};
+use crate::cell::{self, CellKind, Column, Heading, Row};
 use bentpipe_results::RunResults;
 
 pub use flows::FLOWS;
@@ -117,7 +117,7 @@ fn rows<R>(columns: &[Column<R>], rows: &[R]) -> Vec<Row> {
 
 const fn column<R>(
     name: &'static str,
-    kind: Kind,
+    kind: CellKind,
     unit: &'static str,
     about: &'static str,
     cell: fn(&R) -> crate::Cell,

@@ -1,7 +1,7 @@
 //! What is said of a run.
 
 use super::{column, counts};
-use crate::cell::Kind::{Count, Number, Text};
+use crate::cell::CellKind::{Count, Number, Text};
 use crate::cell::{Cell, Column};
 use bentpipe_results::RunRow;
 

@@ -1,7 +1,7 @@
 //! What is recorded over time.
 
 use super::column;
-use crate::cell::Kind::{Number, Text};
+use crate::cell::CellKind::{Number, Text};
 use crate::cell::{Cell, Column};
 use bentpipe_results::Sample;
 
