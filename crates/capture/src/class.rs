@@ -5,9 +5,9 @@ use crate::analysis::{self, Fact, Mark};
 use crate::connection::Segment;
 use bentpipe_core::tcp::cause::Cause;
 
-/// Where a class is drawn.
+/// The kind of a class, by which it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ClassKind {
     /// Data for the first time.
     Data,
     /// Data again, and probes.
@@ -16,14 +16,14 @@ pub enum Kind {
     Ack,
 }
 
-impl Kind {
+impl ClassKind {
     /// In a word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Data => "data",
-            Kind::Again => "again",
-            Kind::Ack => "ack",
+            ClassKind::Data => "data",
+            ClassKind::Again => "again",
+            ClassKind::Ack => "ack",
         }
     }
 }
@@ -185,11 +185,11 @@ impl Class {
 
     /// Where it is drawn.
     #[must_use]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ClassKind {
         match self {
-            _ if self >= Class::AckSegments => Kind::Ack,
-            _ if self >= Class::FastRetransmit => Kind::Again,
-            _ => Kind::Data,
+            _ if self >= Class::AckSegments => ClassKind::Ack,
+            _ if self >= Class::FastRetransmit => ClassKind::Again,
+            _ => ClassKind::Data,
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
             Cause::ALL.iter().filter(|&&cause| Class::recorded(cause).is_none()).collect();
         assert_eq!(without.len(), 4, "{without:?}");
         for cause in Cause::ALL.iter().filter(|cause| cause.is_retransmission()) {
-            assert_eq!(Class::recorded(*cause).unwrap().kind(), Kind::Again);
+            assert_eq!(Class::recorded(*cause).unwrap().kind(), ClassKind::Again);
         }
     }
 

@@ -35,7 +35,7 @@ pub mod xpl;
 
 pub use analysis::{Analysis, Cause, Fact, Mark, Marks, Summary, analyse};
 pub use capture::{Capture, Counts};
-pub use class::{Class, Kind};
+pub use class::{Class, ClassKind};
 pub use connection::{Connection, Flags, Offer, Sack, Segment};
 pub use direction::Direction;
 pub use file::{Damage, ReadError};

@@ -7,7 +7,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use bentpipe_capture::{
-    Analysis, Capture, Class, Connection, Direction, Fact, Kind, Segment, analyse, words,
+    Analysis, Capture, Class, ClassKind, Connection, Direction, Fact, Segment, analyse, words,
 };
 use pyo3::prelude::*;
 use std::fs::File;
@@ -121,7 +121,7 @@ impl Connections {
 /// By what its sender has recorded, or else as Wireshark would mark it.
 fn is_retransmission(segment: &Segment, fact: &Fact) -> bool {
     match (segment.recorded, Class::of(segment, fact)) {
-        (Some(_), class) => class.is_some_and(|class| class.kind() == Kind::Again),
+        (Some(_), class) => class.is_some_and(|class| class.kind() == ClassKind::Again),
         (None, _) => fact.marks.retransmitted(),
     }
 }

@@ -11,7 +11,7 @@ pub mod telling;
 pub use crate::silence::{Limiter, Silence};
 
 use crate::analysis::{Analysis, Cause};
-use crate::class::{Class, Kind};
+use crate::class::{Class, ClassKind};
 use crate::connection::{Connection, Flags, Segment};
 use crate::direction::Direction;
 use bentpipe_core::tcp::cause::Cause as SenderCause;
@@ -140,7 +140,7 @@ pub fn explain(connection: &Connection, analysis: &Analysis, direction: Directio
             continue;
         }
         story.recorded |= segment.recorded.is_some();
-        let again = class.is_some_and(|class| class.kind() == Kind::Again);
+        let again = class.is_some_and(|class| class.kind() == ClassKind::Again);
         let why = why(segment, fact.cause, again);
         if let Some(last) = sender.last_sent
             && at.saturating_sub(last) >= shortest

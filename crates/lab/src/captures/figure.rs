@@ -4,7 +4,7 @@
 mod data;
 mod map;
 
-use bentpipe_capture::{Analysis, Class, Connection, Direction, Kind};
+use bentpipe_capture::{Analysis, Class, ClassKind, Connection, Direction};
 use bentpipe_plot::axes::{Axis, AxisSpec, Limits, Unit};
 use bentpipe_plot::font;
 use bentpipe_plot::scene::{
@@ -203,7 +203,7 @@ fn marks(number: usize, map: &Map<'_>, series: &Series) -> Vec<Element> {
                 map.spans("sacked", &series.sacked, thin(SACKED)),
             ];
             for (&class, spans) in &series.data {
-                let again = class.kind() == Kind::Again;
+                let again = class.kind() == ClassKind::Again;
                 let name = if again { "retransmitted" } else { "sent" };
                 let width = if again { 1.8 } else { 1.0 };
                 elements.push(map.spans(name, spans, Stroke::new(color(class), width)));

@@ -1,6 +1,6 @@
 //! What a still figure shows of a connection: its points by their time.
 
-use bentpipe_capture::{Analysis, Class, Connection, Direction, Fact, Flags, Kind, Segment};
+use bentpipe_capture::{Analysis, Class, ClassKind, Connection, Direction, Fact, Flags, Segment};
 use std::collections::BTreeMap;
 
 /// What is drawn, by the time of each.
@@ -44,7 +44,8 @@ pub(super) fn series(connection: &Connection, analysis: &Analysis, direction: Di
 impl Series {
     fn sends(&mut self, time: f64, segment: &Segment, fact: &Fact) {
         let (begin, end) = (fact.seq as f64, fact.seq as f64 + f64::from(segment.len));
-        if let Some(class) = Class::of(segment, fact).filter(|class| class.kind() != Kind::Ack) {
+        if let Some(class) = Class::of(segment, fact).filter(|class| class.kind() != ClassKind::Ack)
+        {
             self.data.entry(class).or_default().push((time, begin, end));
         }
         if segment.flags.any(&[Flags::SYN, Flags::FIN, Flags::RST]) {
