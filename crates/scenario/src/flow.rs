@@ -53,7 +53,7 @@ pub(crate) const FLOW: Section = Section {
     fields: &[
         field("from", "a host's name", "", "the end that data come from: the server"),
         field("to", "a host's name", "", "the end that data go to: the client"),
-        one_of::<workload::Kind>("workload", "`bulk`", "what it carries"),
+        one_of::<workload::WorkloadKind>("workload", "`bulk`", "what it carries"),
         field("start", "a random time", "0s", "when it begins"),
         field("stop", "a time", "", "when it ends at the latest"),
         field(
@@ -85,7 +85,7 @@ impl Flow {
     pub(crate) fn read(
         reader: &Reader<'_>,
         name: &str,
-        kind: workload::Kind,
+        kind: workload::WorkloadKind,
         context: &FlowContext<'_>,
         below: ConnectionConfig,
     ) -> Result<Flow> {

@@ -316,7 +316,7 @@ fn flow(
     };
     let kind = match inner.get("workload") {
         Some(node) => context.choice(node, "workload")?,
-        None => workload::Kind::default(),
+        None => workload::WorkloadKind::default(),
     };
     let mut sections = vec![&flow::FLOW];
     sections.extend(kind.sections());
@@ -325,7 +325,7 @@ fn flow(
         let node = reader.need_node(key)?;
         let index = parts.names.node(context, node)?;
         let is_host = matches!(parts.nodes[index.0].kind, NodeKind::Host { .. });
-        if is_host || kind == workload::Kind::Ping {
+        if is_host || kind == workload::WorkloadKind::Ping {
             return Ok(index);
         }
         let why = format!("`{}` is no host: flows begin and end at hosts", node.label());

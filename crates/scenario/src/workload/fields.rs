@@ -202,7 +202,7 @@ pub(crate) const PING: Section = Section {
     strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "kebab-case")]
-pub(crate) enum Kind {
+pub(crate) enum WorkloadKind {
     #[default]
     Bulk,
     RequestResponse,
@@ -221,19 +221,19 @@ pub(crate) enum Kind {
     Ping,
 }
 
-impl Kind {
+impl WorkloadKind {
     /// The sections that say its keys.
     pub(crate) fn sections(self) -> &'static [&'static Section] {
         match self {
-            Kind::Bulk => &[&BULK],
-            Kind::RequestResponse => &[&REQUEST_RESPONSE],
-            Kind::Http10 | Kind::Http11 | Kind::Pipelined => &[&HTTP],
-            Kind::Http2 => &[&HTTP2],
-            Kind::Telnet => &[&TELNET],
-            Kind::Web => &[&WEB, &LOAD],
-            Kind::Poisson => &[&POISSON, &LOAD],
-            Kind::Udp => &[&UDP],
-            Kind::Ping => &[&PING],
+            WorkloadKind::Bulk => &[&BULK],
+            WorkloadKind::RequestResponse => &[&REQUEST_RESPONSE],
+            WorkloadKind::Http10 | WorkloadKind::Http11 | WorkloadKind::Pipelined => &[&HTTP],
+            WorkloadKind::Http2 => &[&HTTP2],
+            WorkloadKind::Telnet => &[&TELNET],
+            WorkloadKind::Web => &[&WEB, &LOAD],
+            WorkloadKind::Poisson => &[&POISSON, &LOAD],
+            WorkloadKind::Udp => &[&UDP],
+            WorkloadKind::Ping => &[&PING],
         }
     }
 }

@@ -21,14 +21,18 @@ pub(crate) struct Around<'a> {
 const REQUEST: Bytes = Bytes::new(400);
 
 impl Workload {
-    pub(crate) fn read(reader: &Reader<'_>, kind: Kind, around: &Around<'_>) -> Result<Workload> {
+    pub(crate) fn read(
+        reader: &Reader<'_>,
+        kind: WorkloadKind,
+        around: &Around<'_>,
+    ) -> Result<Workload> {
         match kind {
-            Kind::Bulk => Ok(Workload::Bulk {
+            WorkloadKind::Bulk => Ok(Workload::Bulk {
                 bytes: reader.maybe("bytes")?,
                 opened_by: reader.choice("opened-by")?,
                 barrier: reader.maybe("barrier")?,
             }),
-            Kind::RequestResponse => Ok(Workload::RequestResponse {
+            WorkloadKind::RequestResponse => Ok(Workload::RequestResponse {
                 request: reader.or("request", RandomSize::constant(REQUEST))?,
                 reply: reader.need("reply")?,
                 server_delay: reader.or("server-delay", RandomTime::ZERO)?,
@@ -36,11 +40,11 @@ impl Workload {
                 requests: reader.maybe("requests")?,
                 connection: reader.choice("connection")?,
             }),
-            Kind::Http10 => http(reader, HttpVersion::Http10, 4),
-            Kind::Http11 => http(reader, HttpVersion::Http11, 2),
-            Kind::Pipelined => http(reader, HttpVersion::Pipelined, 1),
-            Kind::Http2 => http2(reader).map(Workload::Http2),
-            Kind::Telnet => {
+            WorkloadKind::Http10 => http(reader, HttpVersion::Http10, 4),
+            WorkloadKind::Http11 => http(reader, HttpVersion::Http11, 2),
+            WorkloadKind::Pipelined => http(reader, HttpVersion::Pipelined, 1),
+            WorkloadKind::Http2 => http2(reader).map(Workload::Http2),
+            WorkloadKind::Telnet => {
                 let typing = RandomTime(Distribution::Measured(measured::TELNET.to_vec()));
                 Ok(Workload::Telnet {
                     between: reader.or("between", typing)?,
@@ -48,11 +52,11 @@ impl Workload {
                     echo: reader.or("echo", Bytes::new(1))?,
                 })
             }
-            Kind::Web => Ok(Workload::Web {
+            WorkloadKind::Web => Ok(Workload::Web {
                 load: load(reader, around)?,
                 connections: reader.within("connections", 4, 1..=100)?,
             }),
-            Kind::Poisson => {
+            WorkloadKind::Poisson => {
                 let pareto = Distribution::pareto_of_mean(10_000.0, 1.5, Some(100_000.0));
                 let size = RandomSize {
                     distribution: pareto.expect("there is one of this mean"),
@@ -61,7 +65,7 @@ impl Workload {
                 let size = reader.or("size", size)?;
                 Ok(Workload::Poisson { size, load: load(reader, around)? })
             }
-            Kind::Udp => {
+            WorkloadKind::Udp => {
                 let rate: Rate = reader.need("rate")?;
                 if rate.bits_per_sec() == 0 {
                     return Err(reader.bad("rate", "a flow at 0bit/s sends nothing"));
@@ -81,7 +85,7 @@ impl Workload {
                 };
                 Ok(Workload::Udp { arrivals, packet: packet(reader, 1000, around)? })
             }
-            Kind::Ping => {
+            WorkloadKind::Ping => {
                 let flood = reader.node("every").is_some_and(|every| every.label() == "flood");
                 let pace = if flood {
                     PingPace::Flood
