@@ -12,7 +12,7 @@ mod send;
 mod tap;
 mod watch;
 
-pub(crate) use tap::{Passed, Tap, What};
+pub(crate) use tap::{Passed, SequenceEvent, Tap};
 pub(crate) use watch::{Segment, SegmentEvent, Touched};
 
 use crate::event_queue::EventQueue;

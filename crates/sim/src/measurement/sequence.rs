@@ -5,7 +5,7 @@ use super::output::Output;
 use super::{FlowMeters, Role};
 use crate::host::{SessionKey, Slot};
 use crate::stream::Stream;
-use crate::world::{Endpoint, NodeId, What, World};
+use crate::world::{Endpoint, NodeId, SequenceEvent, World};
 use bentpipe_core::units::Offset;
 use bentpipe_core::wire::SeqNum;
 use bentpipe_results::Sample;
@@ -45,8 +45,8 @@ impl SequenceLog {
         for passed in world.passed() {
             let place = (passed.host, passed.key);
             let slot = world.host(passed.host).slot(&passed.key);
-            let opened = match passed.what {
-                What::Opened(isn) => Some(isn),
+            let opened = match passed.event {
+                SequenceEvent::Opened(isn) => Some(isn),
                 // A prearranged connection has no SYN, and begins at zero.
                 _ if !self.connections.contains_key(&place) => Some(SeqNum(0)),
                 _ => None,
@@ -62,10 +62,10 @@ impl SequenceLog {
             if slot.is_some_and(|slot| slot != known.slot) {
                 continue;
             }
-            let (number, len) = match passed.what {
-                What::Opened(_) => continue,
-                What::Sent(seq, len) => (seq, Some(len)),
-                What::Acknowledged(ack) => (ack, None),
+            let (number, len) = match passed.event {
+                SequenceEvent::Opened(_) => continue,
+                SequenceEvent::Sent(seq, len) => (seq, Some(len)),
+                SequenceEvent::Acknowledged(ack) => (ack, None),
             };
             let Some(offset) =
                 number.offset_near(known.isn, Offset::new(known.near)).map(Offset::get)

@@ -19,12 +19,12 @@ pub(crate) struct Passed {
     pub(crate) host: NodeId,
     /// The connection's name there.
     pub(crate) key: SessionKey,
-    pub(crate) what: What,
+    pub(crate) event: SequenceEvent,
 }
 
-/// What has passed.
+/// The event of a time-sequence graph that a segment is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum SequenceEvent {
     /// A SYN with this number was sent.
     Opened(SeqNum),
     /// Data were sent: their first number, and their length.
@@ -54,15 +54,15 @@ impl Tap {
         }
         let Some(passed) = &mut self.passed else { return };
         let Content::Tcp(tcp, body) = &packet.content else { return };
-        let what = if tcp.has(Flags::SYN) {
-            What::Opened(tcp.seq)
+        let event = if tcp.has(Flags::SYN) {
+            SequenceEvent::Opened(tcp.seq)
         } else if body.is_empty() {
             return;
         } else {
-            What::Sent(tcp.seq, body.len() as u32)
+            SequenceEvent::Sent(tcp.seq, body.len() as u32)
         };
         let key = (tcp.src_port, packet.ip.dst, tcp.dst_port);
-        passed.push(Passed { at, host, key, what });
+        passed.push(Passed { at, host, key, event });
     }
 
     pub(super) fn arrived(&mut self, at: Instant, host: NodeId, packet: &Packet) {
@@ -75,7 +75,7 @@ impl Tap {
         let Content::Tcp(tcp, _) = &packet.content else { return };
         if tcp.has(Flags::ACK) {
             let key = (tcp.dst_port, packet.ip.src, tcp.src_port);
-            passed.push(Passed { at, host, key, what: What::Acknowledged(tcp.ack) });
+            passed.push(Passed { at, host, key, event: SequenceEvent::Acknowledged(tcp.ack) });
         }
     }
 }
