@@ -9,11 +9,11 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: BenchCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum BenchCommand {
     #[command(
         about = "How far the gateways are from the limit of satellite links, case by case, in virtual time or live"
     )]
@@ -45,8 +45,8 @@ pub(crate) enum BenchError {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
-    match &arguments.what {
-        What::Satellite(arguments) => satellite::run(arguments),
-        What::Sim(arguments) => sim::run(arguments),
+    match &arguments.command {
+        BenchCommand::Satellite(arguments) => satellite::run(arguments),
+        BenchCommand::Sim(arguments) => sim::run(arguments),
     }
 }
