@@ -9,7 +9,9 @@
 //! nothing to the next one: its cookie, which is not (socket(7), `SO_NETNS_COOKIE`), is part of the
 //! file's name.
 
-use bentpipe_gateway::{RecordError, SessionRecord, parse_records, write_records};
+use bentpipe_gateway::{
+    SessionRecord, SessionRecordError, parse_session_records, write_session_records,
+};
 use bentpipe_linux::instance::InstanceError;
 use bentpipe_linux::netns::cookie;
 use bentpipe_linux::runtime_dir::RuntimeDir;
@@ -43,7 +45,7 @@ pub enum RecordFileError {
     Long,
     /// It is none of ours, or broken.
     #[error(transparent)]
-    Records(#[from] RecordError),
+    Records(#[from] SessionRecordError),
     /// Its connections may be others by now.
     #[error("it is {0} s old")]
     Old(u64),
@@ -103,7 +105,7 @@ impl RecordFile {
         if bytes.len() as u64 > MAX_LEN {
             return Err(RecordFileError::Long);
         }
-        let (at, records) = parse_records(&String::from_utf8_lossy(&bytes))?;
+        let (at, records) = parse_session_records(&String::from_utf8_lossy(&bytes))?;
         match seconds().checked_sub(at) {
             None => Err(RecordFileError::Future),
             Some(age) if age > MAX_AGE => Err(RecordFileError::Old(age)),
@@ -129,7 +131,7 @@ impl RecordFile {
     /// # Errors
     /// When they cannot be written.
     pub fn leave(&self, records: impl IntoIterator<Item = SessionRecord>) -> io::Result<()> {
-        let text = write_records(seconds(), records);
+        let text = write_session_records(seconds(), records);
         let new = self.path.with_extension("records-new");
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -221,20 +223,20 @@ mod tests {
         let record = || [RECORD.parse::<SessionRecord>().unwrap()];
         let now = seconds();
         if let Some(old) = now.checked_sub(MAX_AGE + 2) {
-            assert!(why(&file, &write_records(old, record())).ends_with("s old"));
+            assert!(why(&file, &write_session_records(old, record())).ends_with("s old"));
         }
-        let ahead = why(&file, &write_records(now + 100, record()));
+        let ahead = why(&file, &write_session_records(now + 100, record()));
         assert_eq!(ahead, "it was not written since this machine was started");
         assert_eq!(why(&file, ""), "it is not complete");
         assert_eq!(
-            why(&file, &write_records(now, record()).replace("lan", "wan")),
+            why(&file, &write_session_records(now, record()).replace("lan", "wan")),
             "line 2 is no record"
         );
         fs::write(&file.path, [0xff; 100]).unwrap();
         assert!(file.take().is_err());
         // Nor is what somebody else may change.
         let elsewhere = place.path().join("elsewhere");
-        fs::write(&elsewhere, write_records(now, record())).unwrap();
+        fs::write(&elsewhere, write_session_records(now, record())).unwrap();
         symlink(&elsewhere, &file.path).unwrap();
         assert_eq!(file.take().unwrap_err().to_string(), "it is not a file of ours");
         assert!(elsewhere.exists() && !file.path.exists());

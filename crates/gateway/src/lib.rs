@@ -30,7 +30,9 @@ pub use config::{
     AddOptions, Config, Discard, FinMode, FirstWindow, Handshake, LegConfig, LegError, Losses,
     MssLimit, Told,
 };
-pub use handshake::{RecordError, SessionRecord, parse_records, write_records};
+pub use handshake::{
+    SessionRecord, SessionRecordError, parse_session_records, write_session_records,
+};
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
 pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic, Unsplit};
 pub use side::{PerSide, Side};

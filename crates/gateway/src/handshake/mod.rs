@@ -14,6 +14,8 @@ pub(crate) use negotiated::{LegHandshake, NegotiatedOptions};
 pub(crate) use obstacle::Obstacle;
 pub(crate) use opening::{Added, Completed, Opening, Step};
 pub(crate) use passed::PassedSyn;
-pub use session_record::{RecordError, SessionRecord, parse_records, write_records};
+pub use session_record::{
+    SessionRecord, SessionRecordError, parse_session_records, write_session_records,
+};
 pub(crate) use spoofed_synack::{Answer, Expired, Restart, SpoofedSynAck};
 pub(crate) use syn::{Relay, Syn, without_ecn};

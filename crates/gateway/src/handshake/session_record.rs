@@ -38,7 +38,7 @@ const MAX_OFFSET: u64 = 1 << 60;
 
 /// Why text holds no records.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RecordError {
+pub enum SessionRecordError {
     /// It is something else, or of another version.
     #[error("it does not begin with `{HEAD}` and a time")]
     Head,
@@ -172,7 +172,7 @@ fn host(text: &str) -> Result<(PassedSyn, Offset), ()> {
 
 /// The text of these records with the time of writing, in seconds. Its clock is one that the reader
 /// has as well.
-pub fn write_records(at: u64, records: impl IntoIterator<Item = SessionRecord>) -> String {
+pub fn write_session_records(at: u64, records: impl IntoIterator<Item = SessionRecord>) -> String {
     let mut text = format!("{HEAD} {at}\n");
     let mut count = 0_u64;
     for record in records {
@@ -186,19 +186,20 @@ pub fn write_records(at: u64, records: impl IntoIterator<Item = SessionRecord>) 
 /// The records of a text, and when it was written.
 ///
 /// # Errors
-/// [`RecordError`], if anything in it is not as [`write_records`] has it.
-pub fn parse_records(text: &str) -> Result<(u64, Vec<SessionRecord>), RecordError> {
-    let body = text.strip_suffix('\n').ok_or(RecordError::Incomplete)?;
+/// [`SessionRecordError`], if anything in it is not as [`write_session_records`] has it.
+pub fn parse_session_records(text: &str) -> Result<(u64, Vec<SessionRecord>), SessionRecordError> {
+    let body = text.strip_suffix('\n').ok_or(SessionRecordError::Incomplete)?;
     let mut lines: Vec<&str> = body.split('\n').collect();
     let end = lines.pop().unwrap_or_default();
-    let (head, lines) = lines.split_first().ok_or(RecordError::Incomplete)?;
+    let (head, lines) = lines.split_first().ok_or(SessionRecordError::Incomplete)?;
     let at = head.strip_prefix(HEAD).and_then(|at| at.strip_prefix(' '));
-    let at = at.and_then(|at| at.parse().ok()).ok_or(RecordError::Head)?;
+    let at = at.and_then(|at| at.parse().ok()).ok_or(SessionRecordError::Head)?;
     if end != format!("end {}", lines.len()) {
-        return Err(RecordError::Incomplete);
+        return Err(SessionRecordError::Incomplete);
     }
     // The head is line 1.
-    let record = |(at, line): (usize, &&str)| line.parse().map_err(|()| RecordError::Line(at + 2));
+    let record =
+        |(at, line): (usize, &&str)| line.parse().map_err(|()| SessionRecordError::Line(at + 2));
     Ok((at, lines.iter().enumerate().map(record).collect::<Result<_, _>>()?))
 }
 
@@ -220,22 +221,31 @@ mod tests {
     fn what_is_written_is_read() {
         let records = LINES.map(record);
         assert_eq!(records.map(|record| record.to_string()), LINES);
-        let text = write_records(86_400, records);
+        let text = write_session_records(86_400, records);
         assert_eq!(text.lines().next(), Some("bentpipe-records 1 86400"));
-        assert_eq!(parse_records(&text), Ok((86_400, records.to_vec())));
-        assert_eq!(parse_records(&write_records(0, [])), Ok((0, vec![])));
+        assert_eq!(parse_session_records(&text), Ok((86_400, records.to_vec())));
+        assert_eq!(parse_session_records(&write_session_records(0, [])), Ok((0, vec![])));
     }
 
     #[test]
     fn what_was_not_written_so_is_refused() {
-        let text = write_records(5, LINES.map(record));
+        let text = write_session_records(5, LINES.map(record));
         for cut in 0..text.len() {
-            assert!(parse_records(&text[..cut]).is_err(), "{:?}", &text[..cut]);
+            assert!(parse_session_records(&text[..cut]).is_err(), "{:?}", &text[..cut]);
         }
-        assert_eq!(parse_records("PNG\n1\nend 1\n"), Err(RecordError::Head));
-        assert_eq!(parse_records(&text.replace(" 1 5", " 2 5")), Err(RecordError::Head));
-        assert_eq!(parse_records(&format!("{text}x\n")), Err(RecordError::Incomplete));
-        assert_eq!(parse_records(&text.replace(":7:", ":x:")), Err(RecordError::Line(2)));
+        assert_eq!(parse_session_records("PNG\n1\nend 1\n"), Err(SessionRecordError::Head));
+        assert_eq!(
+            parse_session_records(&text.replace(" 1 5", " 2 5")),
+            Err(SessionRecordError::Head)
+        );
+        assert_eq!(
+            parse_session_records(&format!("{text}x\n")),
+            Err(SessionRecordError::Incomplete)
+        );
+        assert_eq!(
+            parse_session_records(&text.replace(":7:", ":x:")),
+            Err(SessionRecordError::Line(2))
+        );
     }
 
     #[test]
@@ -266,14 +276,14 @@ mod tests {
     /// It may have been written by anybody.
     #[test]
     fn no_text_panics() {
-        let text = write_records(5, LINES.map(record));
+        let text = write_session_records(5, LINES.map(record));
         bolero::check!().with_iterations(20_000).with_type::<(Vec<(u16, u8)>, String)>().for_each(
             |(changes, other)| {
                 let mut bytes = text.clone().into_bytes();
                 let len = bytes.len();
                 changes.iter().for_each(|(at, byte)| bytes[usize::from(*at) % len] = *byte);
-                let _ = parse_records(&String::from_utf8_lossy(&bytes));
-                let _ = parse_records(&format!("{HEAD} 7\n{other}\nend 1\n"));
+                let _ = parse_session_records(&String::from_utf8_lossy(&bytes));
+                let _ = parse_session_records(&format!("{HEAD} 7\n{other}\nend 1\n"));
             },
         );
     }

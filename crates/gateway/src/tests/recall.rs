@@ -25,10 +25,10 @@ impl Table {
 
     /// The next gateway, to which this one has left its records as text.
     fn successor(&self, config: Config) -> Table {
-        let text = write_records(7, self.gateway.records());
+        let text = write_session_records(7, self.gateway.records());
         let mut next = Table::new(config);
         (next.now, next.options) = (self.now, self.options.clone());
-        for record in parse_records(&text).expect("as it was written").1 {
+        for record in parse_session_records(&text).expect("as it was written").1 {
             next.gateway.recall(next.now, &record);
         }
         next

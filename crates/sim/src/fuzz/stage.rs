@@ -10,7 +10,7 @@ use crate::{
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
 use bentpipe_core::wire::SeqNum;
-use bentpipe_gateway::{Gateway, SessionRecord, parse_records, write_records};
+use bentpipe_gateway::{Gateway, SessionRecord, parse_session_records, write_session_records};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -271,11 +271,11 @@ impl Stage {
         let node = BOXES[middle];
         let text = match self.world.node(node) {
             Node::Gateway(gateway, _) if gateway.is_drained() => {
-                write_records(0, gateway.records())
+                write_session_records(0, gateway.records())
             }
             _ => return Changed::Nothing,
         };
-        let (_, records) = parse_records(&text).expect("as it was written");
+        let (_, records) = parse_session_records(&text).expect("as it was written");
         (self.left[middle], self.recalling[middle]) = (Some(records), false);
         self.draining[middle] = false;
         self.world.replace(node, Node::Router);
