@@ -33,7 +33,7 @@ const MAX_AGE: u64 = 60;
 
 /// Why what was left is not used.
 #[derive(Debug, thiserror::Error)]
-pub enum RecordFileError {
+pub enum SessionRecordFileError {
     /// The system did not let us.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -56,33 +56,33 @@ pub enum RecordFileError {
 
 /// The file of a service in our network namespace.
 #[derive(Debug)]
-pub struct RecordFile {
+pub struct SessionRecordFile {
     path: PathBuf,
 }
 
-impl RecordFile {
+impl SessionRecordFile {
     /// Of the service `name`.
     ///
     /// # Errors
     /// [`InstanceError`], when there is no place for it.
-    pub fn of(name: &str) -> Result<RecordFile, InstanceError> {
-        RecordFile::in_dir(&RuntimeDir::create()?, name)
+    pub fn of(name: &str) -> Result<SessionRecordFile, InstanceError> {
+        SessionRecordFile::in_dir(&RuntimeDir::create()?, name)
     }
 
-    fn in_dir(dir: &RuntimeDir, name: &str) -> Result<RecordFile, InstanceError> {
+    fn in_dir(dir: &RuntimeDir, name: &str) -> Result<SessionRecordFile, InstanceError> {
         let failed = |source| InstanceError::Io { name: name.to_owned(), source };
         let kind = match cookie::of_this_thread() {
             Some(cookie) => &format!("{cookie}.records"),
             None => "records",
         };
-        Ok(RecordFile { path: dir.file(name, kind).map_err(failed)? })
+        Ok(SessionRecordFile { path: dir.file(name, kind).map_err(failed)? })
     }
 
     /// Reads what was left, if anything was, and takes it away, whatever it is.
     ///
     /// # Errors
-    /// [`RecordFileError`], if it is not to be used.
-    pub fn take(&self) -> Result<Vec<SessionRecord>, RecordFileError> {
+    /// [`SessionRecordFileError`], if it is not to be used.
+    pub fn take(&self) -> Result<Vec<SessionRecord>, SessionRecordFileError> {
         self.remove_old();
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
         let file = File::options().read(true).custom_flags(flags.bits()).open(&self.path);
@@ -90,7 +90,7 @@ impl RecordFile {
         let file = match file {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) if error.raw_os_error() == Some(Errno::ELOOP as i32) => {
-                return Err(RecordFileError::Foreign);
+                return Err(SessionRecordFileError::Foreign);
             }
             file => file?,
         };
@@ -98,17 +98,17 @@ impl RecordFile {
         removed?;
         let about = file.metadata()?;
         if !about.is_file() || about.uid() != geteuid().as_raw() {
-            return Err(RecordFileError::Foreign);
+            return Err(SessionRecordFileError::Foreign);
         }
         let mut bytes = Vec::new();
         file.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_LEN {
-            return Err(RecordFileError::Long);
+            return Err(SessionRecordFileError::Long);
         }
         let (at, records) = parse_session_records(&String::from_utf8_lossy(&bytes))?;
         match seconds().checked_sub(at) {
-            None => Err(RecordFileError::Future),
-            Some(age) if age > MAX_AGE => Err(RecordFileError::Old(age)),
+            None => Err(SessionRecordFileError::Future),
+            Some(age) if age > MAX_AGE => Err(SessionRecordFileError::Old(age)),
             Some(_) => Ok(records),
         }
     }
@@ -159,14 +159,14 @@ mod tests {
 
     const RECORD: &str = "10.0.0.1:4000 10.9.9.9:80 lan 0 1000:1460:7:st:52001 77000:1460:9:st:1";
 
-    fn place() -> (tempfile::TempDir, RecordFile) {
+    fn place() -> (tempfile::TempDir, SessionRecordFile) {
         let place = tempfile::tempdir().unwrap();
         let dir = RuntimeDir::create_in(place.path()).unwrap();
-        let file = RecordFile::in_dir(&dir, "bentpipe test").unwrap();
+        let file = SessionRecordFile::in_dir(&dir, "bentpipe test").unwrap();
         (place, file)
     }
 
-    fn why(file: &RecordFile, text: &str) -> String {
+    fn why(file: &SessionRecordFile, text: &str) -> String {
         fs::write(&file.path, text).unwrap();
         let why = file.take().unwrap_err().to_string();
         assert!(!file.path.exists());
@@ -197,13 +197,16 @@ mod tests {
         let elsewhere = thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 unshare(CloneFlags::CLONE_NEWNET).unwrap();
-                RecordFile::in_dir(&RuntimeDir::create_in(place.path()).unwrap(), "bentpipe test")
-                    .unwrap()
+                SessionRecordFile::in_dir(
+                    &RuntimeDir::create_in(place.path()).unwrap(),
+                    "bentpipe test",
+                )
+                .unwrap()
             });
             thread.join().unwrap()
         });
         // Its number would be that of the file's namespace, had that one ended.
-        let name = |file: &RecordFile| {
+        let name = |file: &SessionRecordFile| {
             let name = file.path.file_name().unwrap().to_str().unwrap();
             name.split_once('-').unwrap().1.to_owned()
         };

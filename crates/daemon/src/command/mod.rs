@@ -25,7 +25,7 @@ use crate::bump::{self, BumpConfig, BumpError, Monitor};
 use crate::control::Turn;
 use crate::gateway::LiveGateway;
 use crate::invocation;
-use crate::session_records::{RecordFile, RecordFileError};
+use crate::session_records::{SessionRecordFile, SessionRecordFileError};
 use crate::watchdog::{self, WatchError, Watchdog};
 use bentpipe_config::gateway::Interface;
 use bentpipe_linux::bpf::Attachment;
@@ -276,7 +276,7 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let soft_state = config.soft_state;
     let mut gateway = LiveGateway::new(tuns, config)?;
     gateway.takes(Arc::clone(&table));
-    let left = RecordFile::of(SERVICE)?;
+    let left = SessionRecordFile::of(SERVICE)?;
     recall(&mut gateway, &left);
     gateway.log_every(file.log_every);
     let diversion = bump::DiversionState::default();
@@ -330,7 +330,7 @@ fn surroundings_of(lan: &[String], satellite: &[String]) -> Surroundings {
 
 /// Knows from now on what another gateway has left. It is taken away even where nobody wants to
 /// know.
-fn recall(gateway: &mut LiveGateway, left: &RecordFile) {
+fn recall(gateway: &mut LiveGateway, left: &SessionRecordFile) {
     match left.take() {
         Ok(records) if records.is_empty() => {}
         Ok(records) => {
@@ -338,7 +338,7 @@ fn recall(gateway: &mut LiveGateway, left: &RecordFile) {
             gateway.recall(&records);
         }
         // As after any long stop: they are forwarded for good.
-        Err(error @ RecordFileError::Old(_)) => {
+        Err(error @ SessionRecordFileError::Old(_)) => {
             tracing::info!(%error, "what another gateway has left is not used");
         }
         Err(error) => tracing::warn!(%error, "what another gateway has left is not used"),
@@ -346,7 +346,7 @@ fn recall(gateway: &mut LiveGateway, left: &RecordFile) {
 }
 
 /// Leaves the connections that have been handed back to the next gateway.
-fn leave(gateway: &LiveGateway, left: &RecordFile) {
+fn leave(gateway: &LiveGateway, left: &SessionRecordFile) {
     if let Err(error) = left.leave(gateway.records()) {
         tracing::warn!(%error, "nothing is left to the next gateway");
     }
