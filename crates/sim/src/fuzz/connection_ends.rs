@@ -33,11 +33,11 @@ pub(super) struct ConnectionEnds {
     forged_syn: bool,
     /// By the end to which they go: the numbers of RSTs that somebody else has sent.
     forged_resets: [BTreeSet<u32>; 2],
-    seen: [EndRecord; 2],
+    seen: [EndState; 2],
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct EndRecord {
+struct EndState {
     /// When it closed.
     closed: Option<Instant>,
     /// It had closed and read all.
@@ -68,7 +68,7 @@ impl ConnectionEnds {
             revived: false,
             forged_syn: false,
             forged_resets: Default::default(),
-            seen: [EndRecord::default(); 2],
+            seen: [EndState::default(); 2],
         }
     }
 
@@ -142,8 +142,8 @@ impl ConnectionEnds {
         let Some(isn) = caller.map(|caller| caller.snd_isn) else { return self.attempt.is_none() };
         if self.attempt.replace(isn).is_some_and(|before| before != isn) {
             // The called one has been there for a while, unseen.
-            let unseen = EndRecord { fin_judged: true, ..EndRecord::default() };
-            self.seen = [EndRecord::default(), unseen];
+            let unseen = EndState { fin_judged: true, ..EndState::default() };
+            self.seen = [EndState::default(), unseen];
         }
         called.is_none_or(|called| called.rcv_isn == isn)
     }
