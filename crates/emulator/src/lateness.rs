@@ -1,4 +1,4 @@
-//! How punctual the emulator is: by how much later than intended packets have left.
+//! The lateness of the emulator: by how much later than intended packets have left.
 //!
 //! A histogram of fixed size whose buckets are 1/32 of a power of two wide, so that a percentile is
 //! at most 3 % too high, whatever its size (as in HdrHistogram, of which no more is needed here).

@@ -1,5 +1,5 @@
 //! A link on real packets, in real time: its two directions between two devices, what is recorded
-//! of them, how they are changed while they run, and a test of how punctual they are on this
+//! of them, how they are changed while they run, and a test of their lateness on this
 //! machine; and the path to another host, measured so that a link can replay it.
 #![forbid(unsafe_code)]
 

@@ -79,7 +79,7 @@ pub fn is_readable(fd: &dyn AsFd) -> bool {
     matches!(nix::poll::poll(&mut fds, PollTimeout::ZERO), Ok(1..))
 }
 
-/// Asks the kernel for punctual timers: otherwise they fire up to 50 µs late (prctl(2),
+/// Asks the kernel for timers that fire on time: otherwise they fire up to 50 µs late (prctl(2),
 /// PR_SET_TIMERSLACK). Less precise timing is no reason to stop.
 pub fn set_timer_slack() {
     let _ = nix::sys::prctl::set_timerslack(1);

@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
-    /// Carry packets at real-time priority, before all ordinary programs: punctual on a busy
+    /// Carry packets at real-time priority, before all ordinary programs: on time on a busy
     /// machine, at their expense
     #[arg(long)]
     realtime: bool,

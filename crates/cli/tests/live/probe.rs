@@ -28,7 +28,7 @@ const HEADERS: u64 = 28;
 /// The link in SAT; down is from H1 to H2.
 pub(crate) struct Emulated {
     pub(crate) testbed: Testbed,
-    /// What it takes to be as punctual as on an idle machine; not every container may have it.
+    /// What it takes to be on time as on an idle machine; not every container may have it.
     realtime: bool,
     process: Option<Process>,
 }
@@ -48,7 +48,7 @@ impl Emulated {
 
     /// One that has real-time priority: what is measured is the link, not what else the machine
     /// does.
-    pub(crate) fn punctual() -> Emulated {
+    pub(crate) fn on_time() -> Emulated {
         Emulated { realtime: true, ..Emulated::new() }
     }
 

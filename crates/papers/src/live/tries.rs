@@ -1,4 +1,4 @@
-//! A run on real hosts, tried until its links are punctual and its gateways have split what they
+//! A run on real hosts, tried until its links are on time and its gateways have split what they
 //! were to.
 
 use super::jobs::Job;
@@ -11,12 +11,12 @@ use bentpipe_scenario::Link;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What 99 % of the packets of each link are to be punctual by, in milliseconds: a run that is not
+/// The lateness that 99 % of the packets of each link may have, in milliseconds: a run that is not
 /// is made again, so often at most.
 const PUNCTUAL_MS: f64 = 5.0;
 const TRIES: u32 = 3;
 
-/// Makes a run, and stores the most punctual of its tries in which gateways have split what they
+/// Makes a run, and stores the one least late of its tries in which gateways have split what they
 /// were to.
 pub(super) fn make_punctual<P: Sync>(
     job: &Job<'_, P>,
@@ -50,7 +50,7 @@ pub(super) fn make_punctual<P: Sync>(
 
 /// What has come of a try.
 enum Tried {
-    /// What it has given, and how punctual links were.
+    /// What it has given, and the lateness of its links.
     Run(RunRecord, Conditions),
     /// A gateway has not split what it was to: it is a run of another path. Why, with what the
     /// gateways have said.

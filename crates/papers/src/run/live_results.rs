@@ -59,7 +59,7 @@ pub struct Machine {
     pub side_by_side: usize,
 }
 
-/// How punctual the links of a run were, and how busy the machine was meanwhile.
+/// The lateness of the links of a run, and the load of the machine meanwhile.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conditions {

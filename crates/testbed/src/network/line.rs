@@ -90,7 +90,7 @@ impl DirectionReport {
     }
 }
 
-/// What a link has done since the end of the warm-up, and how punctual it was.
+/// The counts of a link since the end of the warm-up, and its lateness.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
     /// Forward, and back.

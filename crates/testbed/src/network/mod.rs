@@ -65,7 +65,7 @@ pub struct Request<'a> {
     pub proxies: &'a [ProxyCommand],
     /// The program to be run in it.
     pub binary: &'a std::path::Path,
-    /// Links go before ordinary programs, so that they are punctual on a busy machine.
+    /// Links go before ordinary programs, so that they are on time on a busy machine.
     pub realtime: bool,
 }
 

@@ -13,7 +13,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 ];
 
 fn directions() {
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     emulated.link(&[
         "--both",
         "queue=unlimited",
@@ -43,7 +43,7 @@ fn directions() {
 }
 
 fn changed() {
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     let name = format!("measured_{}", std::process::id());
     let begun = ["--name", &name, "--rate", "4Mbit/s", "--delay", "30ms", "--queue", "unlimited"];
     emulated.link(&begun);
@@ -67,7 +67,7 @@ fn changed() {
 
 /// A trace that repeats carries the same bytes in any span of a period, wherever that begins.
 fn trace() {
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     let path = emulated.testbed.files().join("steps.csv");
     std::fs::write(&path, "time,rate\n0ms,2Mbit/s\n100ms,6Mbit/s\n200ms,0bit/s\n300ms,4Mbit/s\n")
         .expect("trace");

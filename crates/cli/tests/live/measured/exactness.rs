@@ -22,7 +22,7 @@ fn late(summary: &Value) -> f64 {
 }
 
 fn rate_and_delay() {
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     in_some_try("rate and delay", || {
         // Twice what the line carries.
         let settings = "rate = \"4Mbit/s\"\ndelay = \"30ms\"\nqueue = \"unlimited\"";
@@ -52,7 +52,7 @@ fn rate_and_delay() {
 
 /// Bytes in each 100 ms of a trace whose rate changes so often.
 fn trace() {
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     let files = emulated.testbed.files().to_owned();
     std::fs::write(
         files.join("steps.csv"),
@@ -100,7 +100,7 @@ fn trace() {
 
 /// A half-duplex link that both ends fill.
 fn medium() {
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     in_some_try("both directions together", || {
         let settings =
             "rate = \"4Mbit/s\"\ndelay = \"5ms\"\nmedium = \"wire\"\nqueue = \"unlimited\"";

@@ -4,8 +4,8 @@
 
 mod changes;
 mod exactness;
+mod on_time;
 mod papers;
-mod punctual;
 mod queues;
 mod speed;
 mod tls;
@@ -20,7 +20,7 @@ pub(crate) fn cases() -> Vec<(&'static str, fn())> {
         exactness::CASES,
         changes::CASES,
         queues::CASES,
-        punctual::CASES,
+        on_time::CASES,
         speed::CASES,
         tls::CASES,
         papers::CASES,

@@ -26,7 +26,7 @@ fn lateness(summary: &Value) -> f64 {
 /// A flood of 4 Mbit/s down a line of 2 Mbit/s for 3 s. What pings beside it take, in milliseconds,
 /// from the earliest to the latest, and the link's summary.
 fn beside_a_flood(queue: &str) -> (Vec<f64>, Value) {
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     emulated.link(&[
         "--down",
         &format!("rate=2Mbit/s,delay=5ms,queue={queue}"),
@@ -78,7 +78,7 @@ fn orbit() {
     const TEXT: &str = "[run]\nduration = \"3600s\"\n[router.a]\nposition = \"50.1N 8.7E\"\n[router.b]\n\
                         position = \"48.1N 11.6E\"\n[link.sat]\nbetween = [\"a\", \"b\"]\nrate = \"10Mbit/s\"\n\
                         orbit = { kind = \"leo\", altitude = 550, inclination = 53, planes = 72, satellites = 22 }\n";
-    let mut emulated = Emulated::punctual();
+    let mut emulated = Emulated::on_time();
     let path = emulated.testbed.files().join("orbit.toml");
     std::fs::write(&path, TEXT).expect("scenario");
     let none = |_: &str| Err("no files".to_owned());
