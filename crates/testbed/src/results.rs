@@ -144,7 +144,10 @@ fn link_rows(
 pub(crate) fn router_status() -> Value {
     let released: Map<String, Value> =
         Release::ALL.into_iter().map(|why| (why.name().to_owned(), 0.into())).collect();
-    json!({ "split": 0, "adopted": 0, "closed": 0, "reset": 0, "lost_bytes": 0, "released": released })
+    let totals = json!({
+        "split": 0, "adopted": 0, "closed": 0, "reset": 0, "lost_bytes": 0, "released": released,
+    });
+    json!({ "totals": totals })
 }
 
 /// A gateway's row, from what it says of itself. How much it held is not among that.
@@ -207,7 +210,7 @@ mod tests {
         assert_eq!((row.closed, row.forwarded_flows), (None, None));
         assert_eq!(row.forwarded_for(&Reason::ALL), None);
         assert_eq!(row.legs[Side::Lan].timeouts, None);
-        let router = gateway_row("g", &Value::Null, &router_status());
+        let router = gateway_row("g", &Value::Null, &router_status()["totals"]);
         assert_eq!((router.split, router.released, router.lost_bytes), (Some(0), Some(0), Some(0)));
     }
 

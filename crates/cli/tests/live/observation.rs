@@ -247,6 +247,9 @@ pub(crate) fn await_nothing_held(namespace: &Namespace) {
 
 /// What the gateway in `namespace` answers, as JSON.
 pub(crate) fn ask(namespace: &Namespace, topic: &str) -> Value {
-    let answer = namespace.output(GATEWAY, &[topic, "--json"]).expect("an answer");
+    // On a busy machine a gateway may not come to answer in the time that its command has.
+    let answer = wait_until("an answer", || {
+        namespace.output(GATEWAY, &[topic, "--json"]).map_err(|error| error.to_string())
+    });
     serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error} in {answer}"))
 }
