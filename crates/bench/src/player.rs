@@ -147,28 +147,6 @@ impl RealHosts {
         };
         Ok(&mut self.testbed.insert(up).network)
     }
-
-    fn run(
-        &mut self,
-        experiment: &Arc<Experiment>,
-        point: usize,
-        run: u64,
-        stop: &AtomicBool,
-        go_on: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Played, RunError> {
-        let name = format!("{NAMES}{}-{}", process::id(), self.worker);
-        let programs = ForeignPrograms { browser: None, proxies: &self.proxies };
-        let live = plan::point(experiment, point, FILE, &name, Stacks::AsAsked, programs);
-        let live = live.map_err(|error| failed(&error))?;
-        let testbed = self.testbed(experiment, &name, &live, stop)?;
-        let mut go_on = |progress: flows::Progress| {
-            let flows::Progress { share, delivered } = progress;
-            go_on(Progress { share, delivered: Some(delivered) })
-        };
-        let run = u32::try_from(run).unwrap_or(u32::MAX);
-        let Run { results, late, .. } = testbed.run(&live, run, None, &mut go_on)?;
-        Ok(Played { results, late })
-    }
 }
 
 impl Player for RealHosts {
@@ -185,7 +163,19 @@ impl Player for RealHosts {
             true => RunError::Cancelled,
             false => error,
         };
-        self.run(experiment, point, run, stop, go_on).map_err(stopped)
+        let name = format!("{NAMES}{}-{}", process::id(), self.worker);
+        let programs = ForeignPrograms { browser: None, proxies: &self.proxies };
+        let live = plan::point(experiment, point, FILE, &name, Stacks::AsAsked, programs);
+        let live = live.map_err(|error| failed(&error))?;
+        let testbed = self.testbed(experiment, &name, &live, stop).map_err(stopped)?;
+        let mut go_on = |progress: flows::Progress| {
+            let flows::Progress { share, delivered } = progress;
+            go_on(Progress { share, delivered: Some(delivered) })
+        };
+        let run = u32::try_from(run).unwrap_or(u32::MAX);
+        let made = testbed.run(&live, run, None, &mut go_on);
+        let Run { results, late, .. } = made.map_err(|error| stopped(error.into()))?;
+        Ok(Played { results, late })
     }
 }
 

@@ -1,10 +1,8 @@
 //! What a satellite link can carry of payload.
 
-use super::limit::{PACKET, PAYLOAD, rate_of};
+use super::limit::{PACKET, PAYLOAD, rate_of, share_lost};
 use super::measure::LINK;
-use bentpipe_core::link::{LossKind, loss_probability};
 use bentpipe_core::time::Instant;
-use bentpipe_core::units::Probability;
 use bentpipe_scenario::Scenario;
 
 /// The capacity of a scenario's satellite link, from the server's side, for its flows.
@@ -22,11 +20,7 @@ impl Capacity {
         let link = scenario.links.iter().find(|link| link.name == LINK)?;
         let direction = &link.forward;
         let rate = rate_of(direction)?.bits_per_sec() as f64;
-        let lost = match &direction.loss {
-            LossKind::Independent(probability) => probability.at(Instant::ZERO),
-            LossKind::GilbertElliott(_) => Probability::ZERO,
-        };
-        let lost = loss_probability(lost, direction.bit_errors.at(Instant::ZERO), PACKET);
+        let lost = share_lost(&direction.loss, direction.bit_errors.at(Instant::ZERO));
         let flows: u32 = scenario.flows.iter().map(|flow| flow.count).sum();
         let payload = rate * PAYLOAD as f64 / PACKET as f64 * (1.0 - lost);
         Some(Capacity { payload, flows: flows.into() })

@@ -25,7 +25,7 @@ const MIN_SAMPLES: u64 = 20;
 const MAX_SAMPLES: u64 = 4000;
 
 /// With more losses a sample would take too long.
-const MOST_LOSS: f64 = 0.9;
+const MAX_LOSS: f64 = 0.9;
 
 /// Ideal transfers, and the time that they take.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,12 +80,8 @@ impl Limit {
 
     /// The share of full-sized packets that is lost on the first transfer's way, bursts apart.
     pub(crate) fn loss(&self) -> f64 {
-        self.transfers.first().map_or(0.0, |transfer| match &transfer.loss {
-            LossKind::Independent(loss) => {
-                loss_probability(loss.at(Instant::ZERO), transfer.bit_errors, PACKET)
-            }
-            LossKind::GilbertElliott(_) => 0.0,
-        })
+        let first = self.transfers.first();
+        first.map_or(0.0, |transfer| share_lost(&transfer.loss, transfer.bit_errors))
     }
 
     /// The same without losses.
@@ -140,7 +136,7 @@ impl IdealTransfer {
         }
         let (rate, direction) = slowest.ok_or("no link on its path has a rate")?;
         if let LossKind::Independent(loss) = &direction.loss
-            && loss.greatest().value() > MOST_LOSS
+            && loss.greatest().value() > MAX_LOSS
         {
             return Err("its slowest link loses nearly everything");
         }
@@ -207,6 +203,15 @@ impl IdealTransfer {
             }
         }
     }
+}
+
+/// The share of full-sized packets that is lost at the beginning, bursts apart.
+pub(super) fn share_lost(loss: &LossKind, bit_errors: Probability) -> f64 {
+    let loss = match loss {
+        LossKind::Independent(loss) => loss.at(Instant::ZERO),
+        LossKind::GilbertElliott(_) => Probability::ZERO,
+    };
+    loss_probability(loss, bit_errors, PACKET)
 }
 
 /// The rate of a direction at the beginning: a policer's, if that is less than its line's.
