@@ -86,6 +86,7 @@ impl LiveGateway {
         let mut gateway = Gateway::new(config);
         // Keyed at random by the standard library, for its maps.
         gateway.number_packets_by(RandomState::new().hash_one(()));
+        gateway.identify_as(RandomState::new().hash_one(()) as u32);
         Ok(LiveGateway {
             clock: Clock::start(),
             tuns,

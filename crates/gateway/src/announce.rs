@@ -3,10 +3,13 @@
 //! whether it takes data before the client has acknowledged the SYN-ACK. What it was told of the
 //! link follows, if there is something and room for it ([`ToldLink`]).
 //!
-//! A host ignores it. It is sent to, and believed from, the satellite side only.
+//! A host ignores it. It is sent to, and believed from, the satellite side only. In acknowledgments
+//! the same option is a [`Report`].
 
+mod report;
 mod told_link;
 
+pub(crate) use report::{Identity, Report, ReportSchedule};
 pub use told_link::ToldLink;
 
 use bentpipe_core::wire::TcpOptions;

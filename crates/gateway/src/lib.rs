@@ -27,8 +27,8 @@ mod tests;
 
 pub use announce::ToldLink;
 pub use config::{
-    AddOptions, Config, Discard, FinMode, FirstWindow, Handshake, LegConfig, LegError, Losses,
-    MssLimit, Told,
+    AddOptions, Config, Discard, FinMode, FirstWindow, FoundBy, Handshake, LegConfig, LegError,
+    Losses, MssLimit, Told,
 };
 pub use handshake::{
     SessionRecord, SessionRecordError, parse_session_records, write_session_records,

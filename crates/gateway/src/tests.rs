@@ -23,6 +23,7 @@ mod promise;
 mod recall;
 mod reconfigure;
 mod release;
+mod remotes;
 mod silence;
 mod told;
 mod turns;

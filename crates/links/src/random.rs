@@ -12,8 +12,9 @@ use rand_pcg::Pcg64Mcg;
 /// The seeds of one run.
 ///
 /// Names of streams are paths: `link.NAME/forward/loss` and `link.NAME/back/queue` for a link's
-/// directions, and `host.NAME/isn` for a host. A single flow (a scenario's `Flow::instances`) draws
-/// from `flow.INSTANCE/start`, `flow.INSTANCE/size` and so on.
+/// directions, `host.NAME/isn` for a host, and `gateway.NAME/identity/NANOSECONDS` for a gateway
+/// that boots then. A single flow (a scenario's `Flow::instances`) draws from
+/// `flow.INSTANCE/start`, `flow.INSTANCE/size` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeds {
     run: u64,

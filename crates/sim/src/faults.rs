@@ -7,12 +7,14 @@ use crate::build::{Layout, restart, route};
 use crate::node::Node;
 use crate::simulation::Simulation;
 use bentpipe_core::time::Instant;
+use bentpipe_links::Seeds;
 use bentpipe_scenario::{FaultKind, LinkIndex, NodeIndex, Scenario};
 
 /// The moments at which something is still to change, the next one last.
 #[derive(Debug)]
 pub(crate) struct FaultSchedule<'a> {
     scenario: &'a Scenario,
+    seeds: Seeds,
     changes: Vec<(Instant, Change)>,
     /// The links as routes see them.
     links: Vec<bentpipe_scenario::Link>,
@@ -29,7 +31,7 @@ enum Change {
 }
 
 impl<'a> FaultSchedule<'a> {
-    pub(crate) fn new(scenario: &'a Scenario) -> FaultSchedule<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, seeds: Seeds) -> FaultSchedule<'a> {
         let mut changes = Vec::new();
         for fault in &scenario.faults {
             let begin = Instant::ZERO + fault.at;
@@ -50,7 +52,7 @@ impl<'a> FaultSchedule<'a> {
         // Of one moment, in the order of the file.
         changes.sort_by_key(|(at, _)| *at);
         changes.reverse();
-        FaultSchedule { scenario, changes, links: scenario.links.clone() }
+        FaultSchedule { scenario, seeds, changes, links: scenario.links.clone() }
     }
 
     /// When something changes next.
@@ -69,7 +71,7 @@ impl<'a> FaultSchedule<'a> {
                 }
                 Change::Crash(gateway) => world.replace(layout.node(gateway), Node::Router),
                 Change::Restart(gateway) => {
-                    let node = restart(self.scenario, gateway);
+                    let node = restart(self.scenario, gateway, self.seeds, world.now());
                     world.replace(layout.node(gateway), node);
                 }
             }

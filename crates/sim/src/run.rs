@@ -57,7 +57,7 @@ pub fn run_into(
     let sink = sinks.series.unwrap_or_else(|| Box::new(collected.clone()));
     let mut sampler = Sampler::new(scenario, &layout, &mut simulation, sink);
     simulation.end_with_flows(scenario.run.end == RunEnd::FlowsDone);
-    let mut faults = faults::FaultSchedule::new(scenario);
+    let mut faults = faults::FaultSchedule::new(scenario, seeds);
     let mut now = Instant::ZERO;
     let mut advance = |simulation: &mut Simulation, until: Instant| {
         while now < until {

@@ -16,7 +16,7 @@
 //! | one for eight from the beginning | 12.76 | 13.69 | | 15.10 |
 //! | 64 in a round trip | 7.75 | 9.13 | 9.81 | 10.90 |
 
-use super::LegConfig;
+use super::{FoundBy, LegConfig};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::KEYS;
 use bentpipe_core::tcp::receiver::AckPolicy;
@@ -35,6 +35,12 @@ const IN_A_ROUND: u64 = 64;
 /// Segments for which one stands at most where the way back is not known.
 const MOST: u64 = 8;
 
+/// Of fewer segments in a round trip each is acknowledged at once, if that is shorter than so many
+/// times the timer: many flows share the link, and what waits for the timer would count as being on
+/// its way. On longer paths it waits for a small part of the round trip, and ways back are narrow.
+const FEW: u64 = 4;
+const TIMERS: u32 = 4;
+
 /// The part of our rate that acknowledgments may take before they are thinned: a tenth.
 const PART: u128 = 10;
 
@@ -44,6 +50,8 @@ pub(crate) struct Acknowledgments {
     usual: AckPolicy,
     /// Less often where much comes.
     thins: bool,
+    /// More often where that tells the peer of the link's queue.
+    prompts: bool,
 }
 
 impl Acknowledgments {
@@ -52,12 +60,22 @@ impl Acknowledgments {
         self.usual
     }
 
-    /// Where so many full segments come in a round trip.
-    pub(crate) fn at(self, segments: u64) -> AckPolicy {
+    /// Whether some of them are sent at once, to a peer gateway that measures round trips by them.
+    pub(crate) fn are_prompt(self) -> bool {
+        self.prompts
+    }
+
+    /// Where so many full segments come in a round trip, which takes so long.
+    pub(crate) fn at(self, segments: u64, round_trip: Duration) -> AckPolicy {
         // An odd number releases segments of which the last one is acknowledged by itself.
         match (self.usual, (segments / IN_A_ROUND).min(MOST) & !1) {
             (AckPolicy::Delayed(delay), segments @ 4..) if self.thins => {
                 AckPolicy::Thinned { segments: segments as u32, delay }
+            }
+            (AckPolicy::Delayed(delay), _)
+                if self.prompts && (1..FEW).contains(&segments) && delay * TIMERS > round_trip =>
+            {
+                AckPolicy::PerSegment
             }
             (usual, _) => usual,
         }
@@ -75,8 +93,12 @@ impl LegConfig {
             back * ACK_LEN * PART > out * ACKED_LEN
         });
         match narrow && self.ack_by_link {
-            true => Acknowledgments { usual: THINNED, thins: false },
-            false => Acknowledgments { usual: self.ack_policy, thins: peer && self.ack_by_link },
+            true => Acknowledgments { usual: THINNED, thins: false, prompts: false },
+            false => {
+                let thins = peer && self.ack_by_link;
+                let prompts = thins && self.found_by == FoundBy::AllFlows;
+                Acknowledgments { usual: self.ack_policy, thins, prompts }
+            }
         }
     }
 
@@ -141,7 +163,8 @@ mod tests {
     #[test]
     fn acknowledgments_are_thinned_where_much_comes_from_a_peer() {
         let leg = Config::default().satellite;
-        let at = |peer, segments| leg.acknowledgments(peer).at(segments);
+        let far = Duration::from_millis(600);
+        let at = |peer, segments| leg.acknowledgments(peer).at(segments, far);
         let AckPolicy::Delayed(delay) = leg.ack_policy else { panic!("{:?}", leg.ack_policy) };
         for (segments, thinned) in [
             (0, None),
@@ -158,9 +181,16 @@ mod tests {
             assert_eq!(at(true, segments), expected, "{segments}");
             assert_eq!(at(false, segments), leg.ack_policy, "a host's sender may count them");
         }
+        // Few segments on a short path.
+        let together = LegConfig { found_by: FoundBy::AllFlows, ..leg };
+        let near = |segments, millis| {
+            together.acknowledgments(true).at(segments, Duration::from_millis(millis))
+        };
+        assert_eq!([near(0, 50), near(3, 600), near(4, 50)], [leg.ack_policy; 3]);
+        assert_eq!(near(3, 50), AckPolicy::PerSegment);
         let mut chosen = leg;
         chosen.set("ack", "delayed:40ms").unwrap();
-        assert_eq!(chosen.acknowledgments(true).at(1 << 20), leg.ack_policy);
-        assert_eq!(terminal(64).acknowledgments(true).at(1 << 20), THINNED);
+        assert_eq!(chosen.acknowledgments(true).at(1 << 20, far), leg.ack_policy);
+        assert_eq!(terminal(64).acknowledgments(true).at(1 << 20, far), THINNED);
     }
 }

@@ -1,7 +1,7 @@
 //! How a leg's TCP behaves: a preset of the core, what is known of the link, and what is to be
 //! different.
 
-use super::{Discard, Losses, Told};
+use super::{Discard, FoundBy, Losses, Told};
 use crate::Side;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
@@ -64,6 +64,8 @@ pub struct LegConfig {
     pub told: Told,
     /// What a loss is taken for.
     pub losses: Losses,
+    /// By whom its rate is found, if nothing is known of it.
+    pub found_by: FoundBy,
     /// The sender. Segment sizes follow from the handshake, and where rate and round trip are
     /// known the initial window is at least what fills the link, and slow start ends there.
     /// Without SACK, a recovery that needs it gives way to NewReno.
@@ -146,6 +148,7 @@ impl LegConfig {
             round_trip,
             told: Told::default(),
             losses,
+            found_by: FoundBy::default(),
             sender,
             first_window: FirstWindow::Given,
             pacing,

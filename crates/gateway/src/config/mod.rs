@@ -2,6 +2,7 @@
 
 mod acknowledgments;
 mod discard;
+mod found_by;
 mod leg;
 mod losses;
 mod stream;
@@ -9,6 +10,7 @@ mod told;
 
 pub(crate) use acknowledgments::Acknowledgments;
 pub use discard::Discard;
+pub use found_by::FoundBy;
 use leg::SATELLITE_PRESET;
 pub(crate) use leg::with_a_quarter;
 pub use leg::{FirstWindow, LegConfig, LegError, MssLimit};

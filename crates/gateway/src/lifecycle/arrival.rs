@@ -18,6 +18,8 @@ pub(crate) struct Received {
     pub(crate) received: Bytes,
     /// Bytes that the host of this leg has acknowledged.
     pub(crate) delivered: Bytes,
+    /// The segment was acceptable to an open connection.
+    pub(crate) accepted: bool,
     /// The host of this leg hears the other one on another path.
     pub(crate) bypassed: Option<Bypass>,
     /// The host of this leg has taken what was forwarded to it and not taken by us.
@@ -138,7 +140,14 @@ impl<B: Buffer> SplicedFlow<B> {
         self.open_windows(now, allowance);
         self.pass_fins(now);
         let discarded = discarded > 0;
-        Received { received, delivered, bypassed, discarded, ..Received::default() }
+        Received {
+            received,
+            delivered,
+            accepted: taken,
+            bypassed,
+            discarded,
+            ..Received::default()
+        }
     }
 }
 

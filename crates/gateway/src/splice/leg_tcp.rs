@@ -1,19 +1,21 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
 use crate::Side;
+use crate::announce::{Report, ReportSchedule};
 use crate::config::{
     Acknowledgments, Config, Discard, FirstWindow, LegConfig, MIN_MTU, with_a_quarter,
 };
 use crate::handshake::{LegHandshake, NegotiatedOptions};
 use crate::hop_limit::HopLimit;
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::congestion::{CongestionAlgorithm, segments_for};
 use bentpipe_core::tcp::receiver::{Receiver, ReceiverConfig};
 use bentpipe_core::tcp::recovery::RecoveryAlgorithm;
 use bentpipe_core::tcp::sender::{InitialWindow, Sender, SenderConfig};
 use bentpipe_core::tcp::tcb::{HandshakeNumbers, Outgoing, Tcb, TimestampClock, TimestampState};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Bytes, Rate};
-use bentpipe_core::wire::{IpHeader, SeqNum, TcpHeader};
+use bentpipe_core::units::{Bytes, Offset, Rate};
+use bentpipe_core::wire::{Flags, IpHeader, SeqNum, TcpHeader};
 
 /// The longest packet that we make: IPv6's payload length does not count its header, so that
 /// both families stay within 65,535 bytes.
@@ -44,6 +46,8 @@ pub(crate) struct LegTcp {
     pub(crate) discard: Discard,
     /// A gateway at the other end has announced itself.
     pub(crate) peer: bool,
+    /// What that is still to hear of our identity.
+    pub(crate) reports: ReportSchedule,
     /// How often the host of this leg was told that a router cuts its segments in pieces.
     pub(crate) path_mtu_told: u8,
 }
@@ -127,6 +131,7 @@ impl LegTcp {
             acknowledgments: leg_config.acknowledgments(peer),
             discard: leg_config.discard,
             peer,
+            reports: ReportSchedule::new(),
             path_mtu_told: 0,
         }
     }
@@ -143,9 +148,27 @@ impl LegTcp {
 
     /// As much as `round` bytes come in on it in a round trip: they are acknowledged accordingly.
     pub(crate) fn acknowledge_by(&mut self, round: Bytes) {
+        let round_trip = self.round_trip();
         let receiver = &mut self.tcb.receiver;
         let segments = round / receiver.rmss().max(Bytes::ONE);
-        receiver.set_ack_policy(self.acknowledgments.at(segments));
+        receiver.set_ack_policy(self.acknowledgments.at(segments, round_trip));
+    }
+
+    /// Adds a `report` to what is sent to a peer gateway, if it is an acknowledgment that has room.
+    ///
+    /// None is in one that repeats an earlier one or opens a window: if a middlebox drops those
+    /// with a report, the next one is to pass.
+    pub(crate) fn report(&mut self, report: Report, out: &mut Outgoing) {
+        let data_has_come = self.tcb.receiver.rcv_nxt() > Offset::FIRST;
+        if !self.peer || !data_has_come || !out.data.is_empty() || out.tcp.flags != Flags::ACK {
+            return;
+        }
+        match out.cause {
+            Cause::Segments | Cause::AckTimer | Cause::OutOfOrder | Cause::HoleFilled => {
+                self.reports.report(report, &mut out.tcp.options);
+            }
+            _ => self.reports.pass(),
+        }
     }
 
     /// Addresses and ports for a segment of this leg.

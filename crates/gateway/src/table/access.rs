@@ -7,7 +7,10 @@
 
 use super::Gateway;
 use super::flow::Phase;
+use super::links::Links;
+use super::remotes::RemoteId;
 use super::scheduler::{DrrEntry, LinkScheduler};
+use crate::announce::Report;
 use crate::config::Config;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
@@ -25,8 +28,11 @@ pub(super) struct Context<'a> {
     pub(super) sides: PerLeg<Side>,
     pub(super) summary: &'a mut Summary,
     pub(super) events: &'a mut Events,
-    pub(super) links: &'a mut PerSide<LinkScheduler>,
+    pub(super) links: &'a mut Links,
     pub(super) turns: &'a mut PerSide<DrrEntry>,
+    pub(super) remote: Option<RemoteId>,
+    /// What is to be reported to peer gateways.
+    pub(super) report: Option<Report>,
     verdict: &'a mut Verdict,
 }
 
@@ -40,6 +46,11 @@ struct Verdict {
 }
 
 impl Context<'_> {
+    /// The link to which the flow leads on `side`.
+    pub(super) fn link(&self, side: Side) -> &LinkScheduler {
+        self.links.of(side, self.remote)
+    }
+
     /// The flow is over, and to be forgotten.
     pub(super) fn forget(&mut self) {
         self.verdict.over = true;
@@ -95,8 +106,9 @@ impl<B: Buffer> Gateway<B> {
         act: impl FnOnce(&mut SplicedFlow<B>, &mut Context<'_>) -> R,
     ) -> Option<(R, Verdict)> {
         let allowance = self.allowance(self.flows.get(id)?.share());
+        let report = self.report();
         let flow = self.flows.get_mut(id)?;
-        let sides = flow.sides();
+        let (sides, remote) = (flow.sides(), flow.remote);
         let (spliced, turns) = flow.spliced_mut()?;
         let mut verdict = Verdict::default();
         let done = act(
@@ -109,6 +121,8 @@ impl<B: Buffer> Gateway<B> {
                 events: &mut self.events,
                 links: &mut self.links,
                 turns,
+                remote,
+                report,
                 verdict: &mut verdict,
             },
         );
@@ -193,6 +207,7 @@ impl<B: Buffer> Gateway<B> {
             }
         }
         self.believe_after_hibernation(id);
+        self.follow_links(id);
     }
 
     /// How many flows hibernate.

@@ -6,7 +6,7 @@ use super::flow::{Flow, Phase};
 use super::judge::Verdict;
 use super::{Disposition, Gateway};
 use crate::Side;
-use crate::announce::Announcement;
+use crate::announce::{Announcement, Report};
 use crate::config::Handshake;
 use crate::handshake::{Obstacle, Opening, Relay, Step, Syn};
 use crate::key::FlowKey;
@@ -262,6 +262,7 @@ impl<B: Buffer> Gateway<B> {
                 free_share.begin(&mut self.flows[id].turns[side]);
             }
         }
+        self.guess_remote(id);
     }
 
     /// A segment of a connection whose SYN-ACK has come, of which the handshake says what becomes
@@ -309,6 +310,13 @@ impl<B: Buffer> Gateway<B> {
         segment: Segment<'_>,
     ) -> Disposition {
         let (leaving, ends) = (self.leaving, self.flows[id].ends());
+        let (report, stripped);
+        (report, stripped) = take_report(&segment);
+        let segment = match &stripped {
+            Some(tcp) => Segment { tcp, ..segment },
+            None => segment,
+        };
+        let mut reported = false;
         let done = self.with_flow(id, |flow, context| {
             match flow.lets_past(leg, &segment) {
                 Some(Past::Forward) => return Taken::Past,
@@ -328,7 +336,11 @@ impl<B: Buffer> Gateway<B> {
                 return Taken::by(flow.released_for(), &received);
             }
             context.count(leg, &received);
+            if !segment.payload.is_empty() {
+                context.acknowledge_promptly(now, id, flow, leg);
+            }
             context.watch_links(now, flow);
+            reported = received.accepted && confirmed && flow.splice().leg(leg).peer;
             if let Some(bypass) = received.bypassed {
                 context.on_bypass(now, flow, ends, leg, bypass);
             }
@@ -341,6 +353,13 @@ impl<B: Buffer> Gateway<B> {
         if spliced.is_some_and(|spliced| !spliced.is_unconfirmed()) {
             self.learn_from_open(|| FlowKey::of(segment.ip, segment.tcp));
         }
+        if let Some(report) = report.filter(|_| reported)
+            && self.flows.contains(id)
+        {
+            self.on_report(id, report);
+        } else {
+            self.guess_late(id);
+        }
         match done {
             Some(Taken::Past) => Disposition::Forward(Reason::Past),
             Some(Taken::Released(why, None)) => Disposition::Forward(why.into()),
@@ -350,6 +369,18 @@ impl<B: Buffer> Gateway<B> {
             Some(Taken::Consumed) | None => Disposition::Consumed,
         }
     }
+}
+
+/// A peer gateway's report in a segment from the satellite, and the segment's header without it.
+/// It is taken off whatever version it has.
+fn take_report(segment: &Segment<'_>) -> (Option<Report>, Option<TcpHeader>) {
+    if segment.from != Side::Satellite || segment.tcp.options.other.is_empty() {
+        return (None, None);
+    }
+    let mut stripped = segment.tcp.clone();
+    let report = Report::find(&stripped.options);
+    let any = Report::strip(&mut stripped.options);
+    (report, any.then_some(stripped))
 }
 
 /// What has become of a segment of a flow.

@@ -12,7 +12,6 @@
 use super::Gateway;
 use super::access::add_sender_stats;
 use super::flow::Phase;
-use super::scheduler::DrrEntry;
 use crate::Side;
 use crate::handshake::Relay;
 use crate::key::{Endpoint, FlowKey};
@@ -90,10 +89,7 @@ impl<B: Buffer> Gateway<B> {
         let (ends, sides) = (flow.ends(), flow.sides());
         let phase = flow.enter(Phase::Broken(now + self.config.linger));
         self.awaiting_ack.settle(id, ends[Leg::Client].0, &mut flow.standing);
-        for (link, turn) in self.links.iter_mut().zip(flow.turns.iter_mut()) {
-            link.remove(turn);
-            *turn = DrrEntry::default();
-        }
+        self.links.remove(id, &mut flow.turns, &mut flow.remote);
         if flow.note_end() && !matches!(phase, Phase::Opening(_)) {
             self.summary.reset += 1;
         }

@@ -2,6 +2,7 @@
 
 use super::awaiting_ack::AdmissionState;
 use super::pool::Account;
+use super::remotes::RemoteId;
 use super::scheduler::DrrEntry;
 use super::timers::Alarm;
 use crate::handshake::Opening;
@@ -29,6 +30,8 @@ pub(crate) struct Flow<B> {
     pub(super) standing: AdmissionState,
     /// Where it stands among those that share a link.
     pub(super) turns: PerSide<DrrEntry>,
+    /// The gateway behind the satellite link to which it leads, as far as that is known.
+    pub(super) remote: Option<RemoteId>,
     /// What it takes of the pool.
     pub(super) account: Account,
     /// When the gateway looks at it again.
@@ -91,6 +94,7 @@ impl<B> Flow<B> {
             phase,
             standing: AdmissionState::default(),
             turns: PerSide::default(),
+            remote: None,
             account: Account::default(),
             alarm: Alarm::default(),
             share: 0,

@@ -8,6 +8,7 @@ mod awaiting_ack;
 mod broken;
 mod clients;
 mod flow;
+mod flow_remote;
 mod forwarded;
 mod fragments;
 #[cfg(test)]
@@ -18,9 +19,11 @@ mod in_force;
 mod judge;
 mod known;
 mod legs;
+mod links;
 mod pool;
 mod reconfigure;
 mod release;
+mod remotes;
 mod scheduler;
 mod successor;
 mod time_wait;
@@ -36,13 +39,14 @@ pub use legs::LegObservation;
 pub use transmit::{Disposition, Transmit};
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
 
+use crate::Side;
+use crate::announce::Identity;
 use crate::config::Config;
 use crate::forwarded::{Candidates, Gaps};
 use crate::handshake::Relay;
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
 use crate::observe::{Event, Events, Reason, Release, Summary, UnsplitLog};
-use crate::{PerSide, Side};
 use access::add_sender_stats;
 use awaiting_ack::AwaitingAck;
 use bentpipe_core::tcp::buffer::{Buffer, Chunks, Payload};
@@ -55,8 +59,8 @@ use broken::{PanicLog, Whose, unless_broken};
 use clients::Clients;
 use flow::Flow;
 use half_open::HalfOpen;
+use links::Links;
 use pool::Account;
-use scheduler::LinkScheduler;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter;
@@ -98,12 +102,13 @@ pub struct Gateway<B = Chunks> {
     over: TimeWaitTable,
     /// When a flow that begins may be promised much again.
     next_large: Instant,
-    /// By side.
-    links: PerSide<LinkScheduler>,
+    links: Links,
     /// What peer gateways tell of the satellite link.
     told: ToldLinks,
     /// Of all packets that are sent.
     identifications: Identifications,
+    /// Its name towards peer gateways.
+    identity: Option<Identity>,
     /// Another gateway has answered on the satellite link.
     peer_known: bool,
     /// It was enabled by hand, although the policy says that it observes.
@@ -119,7 +124,7 @@ pub struct Gateway<B = Chunks> {
 impl<B: Buffer> Gateway<B> {
     /// A gateway without flows.
     pub fn new(config: Config) -> Gateway<B> {
-        let links = PerSide::of(|side| LinkScheduler::new(config.leg(side)));
+        let links = Links::new(&config);
         Gateway {
             configured: config.clone(),
             config: Arc::new(config),
@@ -141,6 +146,7 @@ impl<B: Buffer> Gateway<B> {
             links,
             told: ToldLinks::default(),
             identifications: Identifications::new(0),
+            identity: None,
             peer_known: false,
             enabled: false,
             leaving: None,
@@ -280,7 +286,8 @@ impl<B: Buffer> Gateway<B> {
         };
         let IpHeader { src, dst, .. } = transmit.ip;
         transmit.ip.identification = self.identifications.take(src, dst, transmit.packets() as u16);
-        self.links[transmit.to].sent(now, transmit.sent());
+        let remote = transmit.source.and_then(|(id, _)| self.flows.get(id)?.remote);
+        self.links.of_mut(transmit.to, remote).sent(now, transmit.sent());
         Some(transmit)
     }
 
@@ -304,15 +311,15 @@ impl<B: Buffer> Gateway<B> {
             context.end_spread(now, flow);
             let busy = PerLeg::of(|leg| {
                 let side = sides[leg];
-                turn != Some(side) && context.links[side].is_busy(now, &context.turns[side])
+                turn != Some(side) && context.link(side).is_busy(now, &context.turns[side])
             });
             let in_turn = |leg: &Leg| turn == Some(sides[*leg]);
             let first = Leg::BOTH.into_iter().find(in_turn).unwrap_or(Leg::Client);
-            let (leg, ip, out) = match flow.poll_transmit(now, busy, context.allowance, first) {
+            let (leg, ip, mut out) = match flow.poll_transmit(now, busy, context.allowance, first) {
                 Ok(sent) => sent,
                 Err(limiters) => {
                     for leg in Leg::BOTH {
-                        let link = &mut context.links[sides[leg]];
+                        let link = context.links.of_mut(sides[leg], context.remote);
                         if limiters[leg] == Some(Limiter::LinkTurn) {
                             link.wait(id, &mut context.turns[sides[leg]]);
                         } else {
@@ -322,6 +329,9 @@ impl<B: Buffer> Gateway<B> {
                     return None;
                 }
             };
+            if let Some(report) = context.report.filter(|_| sides[leg] == Side::Satellite) {
+                flow.leg_mut(leg).report(report, &mut out);
+            }
             let smss = flow.splice().tcb(leg).sender.smss();
             let len = out.data.end - out.data.start;
             let gso_size = (len > smss).then_some(smss.count() as u16);
@@ -331,7 +341,8 @@ impl<B: Buffer> Gateway<B> {
             let transmit = Transmit { to, ip, tcp: out.tcp, gso_size, cause, source, data };
             if let Some(side) = turn {
                 let sent = Some(transmit.sent()).filter(|_| to == side);
-                context.links[side].used(id, &mut context.turns[side], sent);
+                let link = context.links.of_mut(side, context.remote);
+                link.used(id, &mut context.turns[side], sent);
             }
             context.watch_links(now, flow);
             Some(transmit)
@@ -347,12 +358,10 @@ impl<B: Buffer> Gateway<B> {
             }
             return Some((id, None));
         }
-        for side in Side::BOTH {
-            let link = &mut self.links[side];
-            while let Some(id) = link.next(now) {
-                if link.begins(id, &mut self.flows[id].turns[side]) {
-                    return Some((id, Some(side)));
-                }
+        while let Some((id, side)) = self.links.next(now) {
+            let flow = &mut self.flows[id];
+            if self.links.of_mut(side, flow.remote).begins(id, &mut flow.turns[side]) {
+                return Some((id, Some(side)));
             }
         }
         None

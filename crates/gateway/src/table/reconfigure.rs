@@ -80,12 +80,20 @@ impl<B: Buffer> Gateway<B> {
     /// The link on `side` is another one.
     pub(super) fn change_link(&mut self, side: Side) {
         let described = self.described(side);
+        // What was found is of another link.
+        if side == Side::Satellite {
+            self.dissolve_remotes();
+        }
         let link = &mut self.links[side];
         link.reconfigure(&described);
         for (_, flow) in &mut self.flows {
             link.renew(&mut flow.turns[side]);
         }
         self.put_in_force();
+        for id in 0..self.slots() {
+            self.follow_links(id);
+            self.guess_remote(id);
+        }
         // Nobody would limit them.
         if !self.links[side].is_told() {
             self.flows_believe(side);

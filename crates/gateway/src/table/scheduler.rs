@@ -16,7 +16,9 @@
 //! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
 //! take more than half of the link from data, or a flood of them would keep it waiting for ever.
 
+mod estimate;
 mod free_share;
+mod prompt;
 mod rate_control;
 mod spread_budget;
 
@@ -25,7 +27,9 @@ use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Rate};
+use estimate::Estimate;
 use free_share::{FreeShare, Start};
+use prompt::PromptAcks;
 use rate_control::{LossyRound, RateControl};
 use spread_budget::SpreadBudget;
 use std::collections::BTreeMap;
@@ -34,6 +38,10 @@ use std::collections::BTreeMap;
 /// many flows would wait long for each other; of a super-segment the rest is taken from later
 /// turns.
 const QUANTUM: i32 = 1_500;
+
+/// The same on a link that its flows find together: as many as one acknowledgment is for. Segments
+/// that come one by one would each have their own, and fill a narrow way back.
+const FOUND_QUANTUM: i32 = 2 * QUANTUM;
 
 /// Where a flow stands among those that share a link.
 #[derive(Debug, Default)]
@@ -98,6 +106,10 @@ pub(super) struct LinkScheduler {
     pub(super) free_share: Option<FreeShare>,
     /// Where they follow from the round trip: what flows together may begin with.
     spread_budget: Option<SpreadBudget>,
+    /// Of a remote whose link's rate is to be found.
+    estimate: Option<Estimate>,
+    /// Of what comes from its other end.
+    pub(super) prompt: PromptAcks,
 }
 
 impl LinkScheduler {
@@ -117,12 +129,19 @@ impl LinkScheduler {
             broken: false,
             free_share: leg.shared_product().map(FreeShare::new),
             spread_budget: spreads.then(SpreadBudget::new),
+            estimate: None,
+            prompt: PromptAcks::default(),
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: BTreeMap::new(),
             waiting_unheard: BTreeMap::new(),
             last_place: 0,
         }
+    }
+
+    /// The link behind a leg to one remote, whose flows find its rate together.
+    pub(super) fn of_remote(leg: &LegConfig) -> LinkScheduler {
+        LinkScheduler { estimate: Some(Estimate::new()), ..LinkScheduler::new(leg) }
     }
 
     /// Whether a leg says something else of its link than another one.
@@ -145,6 +164,8 @@ impl LinkScheduler {
             broken,
             mut free_share,
             spread_budget,
+            estimate,
+            prompt: _,
             in_flight: _,
             in_flight_unheard: _,
             waiting: _,
@@ -157,6 +178,7 @@ impl LinkScheduler {
         (self.rate, self.pacer, self.latest) = (rate, pacer, latest);
         (self.control, self.broken) = (control, broken);
         (self.free_share, self.spread_budget) = (free_share, spread_budget);
+        self.estimate = estimate;
     }
 
     /// A flow hears that its link is another one: what is not counted any more is forgotten.
@@ -174,7 +196,7 @@ impl LinkScheduler {
     pub(super) fn is_busy(&self, now: Instant, turn: &DrrEntry) -> bool {
         let waits =
             self.has_waiting() || now < self.pacer.next() || self.is_full(turn.is_unheard());
-        self.rate.is_some() && waits
+        (self.rate.is_some() || self.estimate.is_some()) && waits
     }
 
     /// Whether all flows together have as much in flight as fills the link, and a quarter; for a
@@ -183,6 +205,9 @@ impl LinkScheduler {
         let product = self.control.as_ref().and_then(RateControl::product);
         let in_flight =
             if unheard { self.in_flight } else { self.in_flight - self.in_flight_unheard };
+        if let Some(estimate) = &self.estimate {
+            return in_flight >= estimate.window();
+        }
         product.is_some_and(|bytes| in_flight > bytes + bytes / 4)
     }
 
@@ -242,6 +267,11 @@ impl LinkScheduler {
         let Some(control) = self.control.as_mut().filter(|_| !report.is_empty()) else {
             return false;
         };
+        if let Some(estimate) = &mut self.estimate {
+            estimate.on_report(now, report, self.in_flight);
+            self.rate = estimate.rate();
+            return false;
+        }
         control.on_report(now, report, &mut turn.lossy);
         self.rate = control.rate();
         control.is_broken()
@@ -257,6 +287,11 @@ impl LinkScheduler {
     /// Whether losses were taken for the link's own, and are not any more.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
+    }
+
+    /// Whether its flows have found what it carries: they need no windows of their own.
+    pub(super) fn is_found(&self) -> bool {
+        self.estimate.as_ref().is_some_and(Estimate::is_found)
     }
 
     /// The rate at which it is used.
@@ -290,8 +325,25 @@ impl LinkScheduler {
         self.queue(turn.is_unheard()).insert(turn.place, id);
     }
 
-    /// The flow is gone.
-    pub(super) fn remove(&mut self, turn: &DrrEntry) {
+    /// Takes in a flow that was `before` on another link: it has as much in flight, waits if it has
+    /// waited, and owes what it owed.
+    pub(super) fn take_over(&mut self, id: usize, turn: &mut DrrEntry, before: &DrrEntry) {
+        turn.deficit = before.deficit;
+        if self.is_watched() {
+            self.set_in_flight(turn, before.in_flight.into(), before.is_unheard());
+        }
+        if before.waits() {
+            self.wait(id, turn);
+        }
+    }
+
+    /// Takes out a flow that is gone, or goes to another link. What it was here.
+    pub(super) fn give_up(&mut self, turn: &mut DrrEntry) -> DrrEntry {
+        self.remove(turn);
+        std::mem::take(turn)
+    }
+
+    fn remove(&mut self, turn: &DrrEntry) {
         self.forget_in_flight(turn);
         if let Some(free_share) = &mut self.free_share {
             free_share.remove(turn);
@@ -313,20 +365,28 @@ impl LinkScheduler {
         }
     }
 
-    /// The flow whose turn it may be now, if any. It is not in the queue any more.
-    pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
+    /// Notes what keeps waiting flows from their turns. When the next turn is, if any flow waits.
+    pub(super) fn prepare(&mut self, now: Instant) -> Option<Instant> {
         let full = [false, true].map(|unheard| self.is_full(unheard));
+        if full[0]
+            && !self.waiting.is_empty()
+            && let Some(estimate) = &mut self.estimate
+        {
+            estimate.note_full();
+        }
         if full == [true; 2] {
             // What comes when it is not so any more has not waited for the pacer.
             self.pacer.stop_waiting();
-            return None;
+        } else if now < self.pacer.next() && self.has_waiting() {
+            self.pacer.wait(self.pacer.next());
         }
-        if now < self.pacer.next() {
-            if self.has_waiting() {
-                self.pacer.wait(self.pacer.next());
-            }
-            return None;
-        }
+        self.poll_timeout()
+    }
+
+    /// The flow whose turn it may be now, if any. It is not in the queue any more.
+    pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
+        self.prepare(now).filter(|at| *at <= now)?;
+        let full = [false, true].map(|unheard| self.is_full(unheard));
         let first = |queue: &BTreeMap<u64, usize>, full: bool| {
             queue.first_key_value().map(|(place, _)| *place).filter(|_| !full)
         };
@@ -345,7 +405,7 @@ impl LinkScheduler {
     pub(super) fn begins(&mut self, id: usize, turn: &mut DrrEntry) -> bool {
         turn.set(WAITS, false);
         if turn.deficit <= 0 {
-            turn.deficit += QUANTUM;
+            turn.deficit += if self.estimate.is_some() { FOUND_QUANTUM } else { QUANTUM };
         }
         if turn.deficit <= 0 {
             turn.place = 0;

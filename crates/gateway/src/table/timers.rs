@@ -4,7 +4,6 @@ use super::Gateway;
 use super::access::add_sender_stats;
 use super::broken::Whose;
 use super::flow::Phase;
-use super::scheduler::LinkScheduler;
 use crate::lifecycle::CloseState;
 use crate::observe::{Event, Reason, Release};
 use bentpipe_core::tcp::buffer::Buffer;
@@ -41,7 +40,7 @@ impl<B: Buffer> Gateway<B> {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let flows = self.timers.first().map(|(at, _)| *at);
         let over = self.over.poll_timeout();
-        let links = self.links.iter().filter_map(LinkScheduler::poll_timeout).min();
+        let links = self.links.poll_timeout();
         let handshakes = earliest(self.half_open.poll_timeout(), self.candidates.poll_timeout());
         earliest(earliest(flows, handshakes), earliest(over, links))
     }
@@ -116,9 +115,7 @@ impl<B: Buffer> Gateway<B> {
     pub(super) fn remove(&mut self, id: usize) {
         let mut flow = self.flows.remove(id);
         self.awaiting_ack.settle(id, flow.client().0, &mut flow.standing);
-        for (link, turn) in self.links.iter_mut().zip(flow.turns.iter()) {
-            link.remove(turn);
-        }
+        self.links.remove(id, &mut flow.turns, &mut flow.remote);
         self.table.remove(&flow.key());
         self.clients.remove(&flow.key(), flow.client().0);
         flow.alarm.clear(&mut self.timers, id);

@@ -3,13 +3,18 @@
 
 use super::Gateway;
 use super::access::Context;
+use super::scheduler::LinkScheduler;
 use super::view::{LinkView, TakenFor};
 use crate::Side;
+use crate::config::LegConfig;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
 use crate::observe::Event;
+use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
+use bentpipe_core::tcp::sender::Sender;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 
@@ -17,6 +22,7 @@ impl<B: Buffer> Gateway<B> {
     /// The satellite link as it stands.
     pub fn satellite_link(&self) -> LinkView {
         let (leg, link) = (&self.config.satellite, &self.links[Side::Satellite]);
+        let used = self.links.remotes.only_link().unwrap_or(link);
         let losses = match leg.tolerates_losses() {
             // A gateway behind which there are only clients announces itself in SYNs, which do not
             // make it known.
@@ -30,7 +36,7 @@ impl<B: Buffer> Gateway<B> {
             rate: leg.rate,
             told: leg.told.rate,
             contradiction: self.told.contradiction(),
-            used_at: link.rate(),
+            used_at: used.rate(),
         }
     }
 
@@ -61,6 +67,19 @@ impl<B: Buffer> Gateway<B> {
         let Some((spliced, _)) = flow.spliced_mut() else { return };
         for side in Side::BOTH.into_iter().filter(|side| !self.links[*side].is_told()) {
             believe(spliced, sides, side, self.config.leg(side).sender.congestion);
+        }
+    }
+
+    /// The windows of flow `id` follow its links, if it does not hibernate.
+    pub(super) fn follow_links(&mut self, id: usize) {
+        let Some(flow) = self.flows.get_mut(id) else { return };
+        let (sides, remote) = (flow.sides(), flow.remote);
+        let Some((spliced, _)) = flow.spliced_mut() else { return };
+        for leg in Leg::BOTH {
+            let link = self.links.of(sides[leg], remote);
+            let LegTcp { tcb, peer, .. } = spliced.leg_mut(leg);
+            let (sender, peer) = (&mut tcb.sender, *peer);
+            follow_link(sender, peer, link, self.config.leg(sides[leg]));
         }
     }
 
@@ -99,9 +118,30 @@ impl Context<'_> {
     pub(super) fn end_spread<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
         for leg in Leg::BOTH {
             let sender = &mut flow.leg_mut(leg).tcb.sender;
-            if sender.is_spreading() && self.links[self.sides[leg]].ends_spread(now) {
+            if sender.is_spreading()
+                && self.links.of_mut(self.sides[leg], self.remote).ends_spread(now)
+            {
                 sender.end_spread();
             }
+        }
+    }
+
+    /// A segment with data has come on `leg`, whose acknowledgment may wait: not all of a peer's.
+    pub(super) fn acknowledge_promptly<B: Buffer>(
+        &mut self,
+        now: Instant,
+        id: usize,
+        flow: &mut SplicedFlow<B>,
+        leg: Leg,
+    ) {
+        let link = self.links.of_mut(self.sides[leg], self.remote);
+        let LegTcp { acknowledgments, tcb, .. } = flow.leg_mut(leg);
+        if !acknowledgments.are_prompt() {
+            return;
+        }
+        let waits = tcb.receiver.poll_timer().is_some();
+        if link.prompt.on_segment(now, id, waits) && waits {
+            tcb.receiver.ack_now(Cause::Segments);
         }
     }
 
@@ -109,8 +149,9 @@ impl Context<'_> {
     pub(super) fn watch_links<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
         for leg in Leg::BOTH {
             let side = self.sides[leg];
-            let link = &mut self.links[side];
-            let sender = &mut flow.leg_mut(leg).tcb.sender;
+            let link = self.links.of_mut(side, self.remote);
+            let LegTcp { tcb, peer, .. } = flow.leg_mut(leg);
+            let (sender, peer) = (&mut tcb.sender, *peer);
             if let Some(free_share) = &mut link.free_share {
                 let window = Some(sender.cwnd().count()).filter(|_| !sender.is_done());
                 free_share.uses(&mut self.turns[side], window);
@@ -123,10 +164,31 @@ impl Context<'_> {
             link.set_in_flight(&mut self.turns[side], sender.in_flight().count(), unheard);
             let report = sender.take_link_report();
             let knows = matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. });
-            if (knows || !link.is_told()) && link.on_report(now, &mut self.turns[side], report) {
+            let broken =
+                (knows || !link.is_told()) && link.on_report(now, &mut self.turns[side], report);
+            follow_link(sender, peer, link, self.config.leg(side));
+            if broken {
                 self.break_circuit(side);
             }
         }
+    }
+}
+
+/// Gives up a sender's own window where the flows of its link have found what that carries, and
+/// takes one up again where they have not. Without a `peer` gateway it keeps it: there may be
+/// another queue behind the link.
+fn follow_link(sender: &mut Sender, peer: bool, link: &LinkScheduler, config: &LegConfig) {
+    match (peer && link.is_found(), sender.congestion()) {
+        (true, CongestionAlgorithm::TolerantCubic) => {
+            sender.set_congestion(CongestionAlgorithm::SharedLink);
+        }
+        (false, CongestionAlgorithm::SharedLink) if config.tolerates_losses() => {
+            sender.set_congestion(CongestionAlgorithm::TolerantCubic);
+        }
+        (false, CongestionAlgorithm::SharedLink) => {
+            sender.set_congestion(config.sender.congestion);
+        }
+        _ => {}
     }
 }
 

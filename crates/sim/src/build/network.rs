@@ -10,7 +10,7 @@ use crate::stream::Stream;
 use crate::world::{LineId, NodeId, World};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::Opening;
-use bentpipe_core::time::Duration;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_gateway::Gateway;
 use bentpipe_links::{DirectionSpec, Seeds, media};
 use bentpipe_scenario::{
@@ -72,7 +72,9 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
         layout.nodes.push(match &node.kind {
             NodeKind::Host { share, .. } => world.add(Host::new(address(index)).sharing(*share)),
             NodeKind::Router(_) => world.add(Node::Router),
-            NodeKind::Gateway(_) => world.add(gateway(scenario, NodeIndex(index))),
+            NodeKind::Gateway(_) => {
+                world.add(gateway(scenario, NodeIndex(index), seeds, Instant::ZERO))
+            }
         });
     }
     let web = scenario.flows.iter().filter(|flow| flow.workload.is_web());
@@ -163,8 +165,13 @@ fn join(world: &mut World<Stream>, a: (NodeId, usize), b: (NodeId, usize)) {
     world.join(a, b, cable(), cable());
 }
 
-/// The gateway of this index, empty.
-pub(crate) fn gateway(scenario: &Scenario, index: NodeIndex) -> Node<Stream> {
+/// The gateway of this index, empty, as it boots at `now`.
+pub(crate) fn gateway(
+    scenario: &Scenario,
+    index: NodeIndex,
+    seeds: Seeds,
+    now: Instant,
+) -> Node<Stream> {
     let NodeKind::Gateway(gateway) = &scenario.node(index).kind else {
         panic!("{} is no gateway", scenario.node(index).name)
     };
@@ -173,7 +180,11 @@ pub(crate) fn gateway(scenario: &Scenario, index: NodeIndex) -> Node<Stream> {
     let mine = mine.filter(|(_, link)| link.between.contains(&index));
     let lan = mine.enumerate().filter(|(_, (i, _))| gateway.lan.contains(&LinkIndex(*i)));
     let lan = lan.map(|(port, _)| port).collect();
-    Node::Gateway(Box::new(Gateway::new(gateway.config.clone())), lan)
+    let name = &scenario.node(index).name;
+    let mut gateway = Gateway::new(gateway.config.clone());
+    gateway
+        .identify_as(seeds.stream(&format!("gateway.{name}/identity/{}", now.as_nanos())) as u32);
+    Node::Gateway(Box::new(gateway), lan)
 }
 
 /// When faults take a link down: spans (beginning, length).

@@ -329,7 +329,9 @@ fn stand(middle: &Middle, index: usize, now: Instant) -> Node {
         Middle::Gateway(config) => {
             let mut gateway = Gateway::new((**config).clone());
             // Each from somewhere else, as if at random (fault seed 112158692).
-            gateway.number_packets_by(now.as_nanos() + index as u64);
+            let boot = now.as_nanos() + index as u64;
+            gateway.number_packets_by(boot);
+            gateway.identify_as((boot as u32).wrapping_add(1));
             Node::Gateway(Box::new(gateway), vec![NEAR_SIDE])
         }
     }

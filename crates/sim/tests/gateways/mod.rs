@@ -21,6 +21,7 @@ mod one_way;
 mod overload;
 mod port_reuse;
 mod pull;
+mod remotes;
 mod return_channel;
 mod routes;
 

@@ -79,6 +79,9 @@ controls! {
         "rate" rate: Rate = LINK_RATE;
     }: KnownLink = |slow_start, smss| KnownLink::new(slow_start, smss, rate);
 
+    /// No window at all, on a link whose flows take turns.
+    "shared-link" => SharedLink: SharedLink = SharedLink::new;
+
     /// BBR version 1, as in Linux.
     "bbr1" => Bbr1: Bbr1 = Bbr1::new;
 

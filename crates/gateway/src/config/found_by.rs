@@ -1,0 +1,23 @@
+//! By whom the rate of a link is found of which nothing is known.
+
+/// By whom the rate of a link is found of which nothing is known.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum FoundBy {
+    /// Each flow finds a window of its own.
+    #[default]
+    EachFlow,
+    /// All flows to a remote gateway find one window together, and take turns to fill it: the
+    /// link's queue stays at some milliseconds. Beside others who fill the queue they get little.
+    AllFlows,
+}

@@ -1,0 +1,230 @@
+//! Remotes: the gateways behind the satellite link.
+//!
+//! Each has a link of its own, on which its flows take turns.
+//!
+//! A remote is known by the identity that its gateway reports. It is made where one is reported in
+//! an acceptable segment of an open flow: that flow's handshake has shown that its sender hears us.
+//! A gateway has one identity at a time. So a remote is over when it has no flows, and a flow or a
+//! host of it comes with another identity.
+//!
+//! There are at most [`MAX_REMOTES`], of which the least recently used one goes first. Remotes that
+//! do nothing cost nothing: turns are sought among those that have flows waiting, by the moments at
+//! which their turns are due. So each is served in its time, and none that is full or slow keeps
+//! another one waiting.
+
+mod hosts;
+
+use super::scheduler::LinkScheduler;
+use crate::announce::Identity;
+use crate::config::{FoundBy, LegConfig};
+use bentpipe_core::time::{Instant, earliest};
+use hosts::Hosts;
+use slab::Slab;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::num::NonZeroU16;
+
+/// Remotes that are known at once.
+const MAX_REMOTES: usize = 1_024;
+
+/// A remote's place in the table, while it is known. With none it takes two bytes: there are many
+/// flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RemoteId(NonZeroU16);
+
+impl RemoteId {
+    fn of(slot: usize) -> RemoteId {
+        let place = u16::try_from(slot + 1).ok().and_then(NonZeroU16::new);
+        RemoteId(place.expect("there are at most 1,024"))
+    }
+
+    fn slot(self) -> usize {
+        usize::from(self.0.get()) - 1
+    }
+}
+
+/// A gateway behind the satellite link.
+#[derive(Debug)]
+struct Remote {
+    identity: Identity,
+    link: LinkScheduler,
+    /// The flows that lead to it.
+    flows: BTreeSet<usize>,
+    /// When something was last done with its link, in such events.
+    used: u64,
+    /// It is among those whose next turn is to be looked up.
+    is_touched: bool,
+    /// When its next turn is, as far as that was looked up.
+    due: Option<Instant>,
+}
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub(super) struct Remotes {
+    remotes: Slab<Remote>,
+    by_identity: BTreeMap<Identity, RemoteId>,
+    hosts: Hosts,
+    uses: u64,
+    /// Remotes whose next turns may be other ones than were looked up.
+    touched: Vec<usize>,
+    /// The next turns of those that have flows waiting.
+    due: BTreeSet<(Instant, usize)>,
+}
+
+impl Remotes {
+    /// Whether remotes have links of their own behind such a leg: its link's rate is to be found.
+    pub(super) fn are_apart(leg: &LegConfig) -> bool {
+        leg.found_by == FoundBy::AllFlows && leg.is_watched() && leg.rate.is_none()
+    }
+
+    /// The remote of this identity, if it is known.
+    pub(super) fn find(&self, identity: Identity) -> Option<RemoteId> {
+        self.by_identity.get(&identity).copied()
+    }
+
+    /// Adds a remote, whose link is behind `leg`. There must be [room](Remotes::surplus).
+    pub(super) fn insert(&mut self, identity: Identity, leg: &LegConfig) -> RemoteId {
+        self.uses += 1;
+        let id = RemoteId::of(self.remotes.insert(Remote {
+            identity,
+            link: LinkScheduler::of_remote(leg),
+            flows: BTreeSet::new(),
+            used: self.uses,
+            is_touched: false,
+            due: None,
+        }));
+        self.by_identity.insert(identity, id);
+        id
+    }
+
+    /// The remote that has to go before another one comes, if any.
+    pub(super) fn surplus(&self) -> Option<RemoteId> {
+        let is_full = self.remotes.len() >= MAX_REMOTES;
+        let oldest = || self.remotes.iter().min_by_key(|(_, remote)| remote.used);
+        is_full.then(oldest).flatten().map(|(slot, _)| RemoteId::of(slot))
+    }
+
+    /// Forgets a remote, which has no flows any more.
+    pub(super) fn remove(&mut self, id: RemoteId) {
+        let remote = self.remotes.remove(id.slot());
+        debug_assert!(remote.flows.is_empty());
+        self.by_identity.remove(&remote.identity);
+        self.touched.retain(|slot| *slot != id.slot());
+        if let Some(due) = remote.due {
+            self.due.remove(&(due, id.slot()));
+        }
+    }
+
+    /// Forgets a remote whose place another one has taken, if it has no flows any more.
+    pub(super) fn remove_if_over(&mut self, id: RemoteId, successor: RemoteId) {
+        if id != successor && self.remotes.get(id.slot()).is_some_and(|it| it.flows.is_empty()) {
+            self.remove(id);
+        }
+    }
+
+    /// All of them.
+    pub(super) fn ids(&self) -> Vec<RemoteId> {
+        self.by_identity.values().copied().collect()
+    }
+
+    /// All of them, with their identities.
+    #[cfg(test)]
+    pub(super) fn identified(&self) -> impl Iterator<Item = (Identity, RemoteId)> {
+        self.by_identity.iter().map(|(identity, id)| (*identity, *id))
+    }
+
+    /// The link of a remote.
+    pub(super) fn link(&self, id: RemoteId) -> &LinkScheduler {
+        &self.remotes[id.slot()].link
+    }
+
+    /// The link of a remote, to be used.
+    pub(super) fn link_mut(&mut self, id: RemoteId) -> &mut LinkScheduler {
+        let remote = &mut self.remotes[id.slot()];
+        self.uses += 1;
+        remote.used = self.uses;
+        if !remote.is_touched {
+            remote.is_touched = true;
+            self.touched.push(id.slot());
+        }
+        &mut remote.link
+    }
+
+    /// The link of the only remote, if there is one.
+    pub(super) fn only_link(&self) -> Option<&LinkScheduler> {
+        self.only().map(|id| self.link(id))
+    }
+
+    /// Whether none is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_identity.is_empty()
+    }
+
+    /// The only remote, if there is one.
+    pub(super) fn only(&self) -> Option<RemoteId> {
+        self.by_identity.values().next().copied().filter(|_| self.by_identity.len() == 1)
+    }
+
+    /// The identity that was last reported in a flow of this host.
+    pub(super) fn identity_of(&mut self, host: IpAddr) -> Option<Identity> {
+        self.hosts.find(host)
+    }
+
+    /// Notes that this identity was reported in a flow of a host. The one that was before.
+    pub(super) fn note_host(&mut self, host: IpAddr, identity: Identity) -> Option<Identity> {
+        self.hosts.insert(host, identity)
+    }
+
+    /// The flows of a remote.
+    pub(super) fn flows(&self, id: RemoteId) -> impl Iterator<Item = usize> {
+        self.remotes[id.slot()].flows.iter().copied()
+    }
+
+    /// Flow `flow` leads to a remote from now on.
+    pub(super) fn join(&mut self, id: RemoteId, flow: usize) {
+        self.remotes[id.slot()].flows.insert(flow);
+    }
+
+    /// It does no more.
+    pub(super) fn leave(&mut self, id: RemoteId, flow: usize) {
+        self.remotes[id.slot()].flows.remove(&flow);
+    }
+
+    /// The flow whose turn it may be now on its remote's link, if any. It does not wait any more.
+    pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
+        while let Some(slot) = self.touched.pop() {
+            self.remotes[slot].is_touched = false;
+            self.look_up(now, slot);
+        }
+        while let Some(&(at, slot)) = self.due.first()
+            && at <= now
+        {
+            let next = self.remotes[slot].link.next(now);
+            self.look_up(now, slot);
+            if next.is_some() {
+                return next;
+            }
+        }
+        None
+    }
+
+    /// Looks up when the next turn on a remote's link is.
+    fn look_up(&mut self, now: Instant, slot: usize) {
+        let remote = &mut self.remotes[slot];
+        let due = remote.link.prepare(now);
+        if let Some(before) = std::mem::replace(&mut remote.due, due) {
+            self.due.remove(&(before, slot));
+        }
+        self.due.extend(due.map(|due| (due, slot)));
+    }
+
+    /// When the next turn on a remote's link is, if any flow waits for one.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        let touched =
+            self.touched.iter().filter_map(|slot| self.remotes[*slot].link.poll_timeout());
+        earliest(self.due.first().map(|(at, _)| *at), touched.min())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,453 @@
+//! A link's window and rate, found and followed by all its flows together.
+//!
+//! Flows have one window, and take turns to fill it. Its queue steers it: short, but never gone, as
+//! some milliseconds of it show that the link is full. So the link's queue moves into the gateway,
+//! where it is fair. Bundler does so between two sites (Cangialosi and others, EuroSys 2021).
+//!
+//! The law is FAST TCP's in bytes (Jin, Wei and Low, INFOCOM 2004). By the measured rate, the
+//! excess of the queue over its target is taken out of the window, and its lack is put in.
+//!
+//! - It is judged once in each round trip without a queue. A change shows a round trip later.
+//!   Therefore all that was taken out since then counts as drained: else it would be twice.
+//! - While the queue is gone though the window is used up, the link carries more. The window is
+//!   raised by a twentieth, by a tenth, and so on up to its double. Where the link has carried more
+//!   of late it is doubled at once.
+//! - Where round trips vary, as they do with moving satellites, a queue may be none. There the
+//!   window is raised now and then, and stays so if more is delivered.
+//! - A loss says nothing by itself. Where more is lost than usual for two rounds, the window comes
+//!   down by that. If less is delivered then, too, the losses are the link's, and usual.
+//! - A queue that does not go is another path's round trip, or somebody else's. To tell, the link
+//!   is drained for a round trip, and if that does not help nearly emptied. So it is where no round
+//!   trip without a queue was seen for long.
+//!
+//! Before a queue has been seen nothing is known. Flows find their own windows, which may grow
+//! together as fast as one of them may alone.
+
+mod path;
+mod probes;
+mod round;
+#[cfg(test)]
+mod tests;
+
+use bentpipe_core::tcp::congestion::LinkReport;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Rate};
+use path::Path;
+use probes::Probes;
+use round::Round;
+use std::collections::VecDeque;
+
+/// What headers make of a byte of payload.
+const WIRE: f64 = 1_500.0 / 1_448.0;
+
+/// A segment in bytes, of payload and of the wire.
+const SEGMENT: f64 = 1_448.0;
+const PACKET: Bytes = Bytes::new(1_500);
+
+/// What all flows may have in flight before anything has arrived, in bytes: what one of them may
+/// begin with.
+const START: f64 = 50.0 * SEGMENT;
+
+/// So many times what arrives in a round trip may be in flight in the next one, until a queue
+/// stands: a flow that begins may quadruple its window.
+const START_GROWTH: f64 = 4.0;
+
+/// Windows that are kept at most: of more rounds than a long queue takes.
+const MAX_WINDOWS: usize = 1_024;
+
+/// The part of the window by which it may have changed for a change of the queue to be none of
+/// ours.
+const STEADY: f64 = 0.1;
+
+/// A queue shows that the link is full if it is this long, in seconds, and so many bytes were in
+/// flight: no chance, and not what others have.
+const FOUND_QUEUE: f64 = 0.004;
+const FOUND_BYTES: f64 = 30.0 * SEGMENT;
+
+/// As long as so many times as much is delivered as in the round before, a short queue is a path's
+/// whose round trips vary.
+const FOUND_GROWTH: f64 = 1.25;
+
+/// The least window in bytes.
+const MIN_WINDOW: f64 = 10.0 * SEGMENT;
+
+/// The part of what lacks in the queue that is put in at once.
+const FILL: f64 = 0.5;
+
+/// The parts of the window by which it is raised, at first and at most.
+const MIN_RAISE: f64 = 0.05;
+const MAX_RAISE: f64 = 1.0;
+
+/// Rounds from one raise to the next: until it shows.
+const RAISE_ROUNDS: u32 = 2;
+
+/// The part of the best rate of late below which the link is known to have carried more; and how
+/// that fades in a second.
+const LESS: f64 = 0.8;
+const FADING: f64 = 0.99;
+
+/// Lost beyond the usual: this share in any case; in so many rounds, as losses come in bursts.
+const MARGIN: f64 = 0.02;
+const SIGNS: u32 = 2;
+
+/// The most that a link is held to lose by itself.
+const MAX_LOSS: f64 = 0.15;
+
+/// The most that the window comes down by in a round for what was lost, and what it is lowered by
+/// besides.
+const MAX_CUT: f64 = 0.7;
+const CUT: f64 = 0.05;
+
+/// Rounds before a raise after a loss that was ours, at first and at most: twice as many each time.
+const LOSS_HOLD: u32 = 4;
+const MAX_LOSS_HOLD: u32 = 32;
+
+/// The part by which the window must have come down for what is delivered to tell whose losses they
+/// are, and the rounds for which it may.
+const TELLING: f64 = 0.1;
+const TELLING_ROUNDS: u32 = 8;
+
+/// The most that the window is after a drain: so many times what the link holds, as acknowledgments
+/// also wait for their timers.
+const HELD: f64 = 1.25;
+
+/// The part of what the path holds that is in flight while the link is drained.
+const DRAINED: f64 = 0.75;
+
+/// The same if there still is a queue then: when it is another pair's, that one's window does not
+/// fill the link alone.
+const NEARLY_EMPTY: f64 = 0.1;
+
+/// The link is drained for so many rounds at most, and for twice what its queue takes.
+const DRAIN_ROUNDS: u32 = 6;
+
+/// It is when for so long, in seconds and in round trips, none was without a queue.
+const DRAIN_AFTER: f64 = 10.0;
+const DRAIN_AFTER_ROUNDS: f64 = 30.0;
+
+/// And when the queue has been too long for so many rounds in a row; not sooner than so long after
+/// the last time.
+const LONG_ROUNDS: u32 = 4;
+const DRAIN_APART: f64 = 2.0;
+const DRAIN_APART_ROUNDS: f64 = 8.0;
+
+/// A queue of no more than this, in seconds, is none.
+const NO_QUEUE: f64 = 0.000_5;
+
+/// The window has been lowered, and what it was before.
+#[derive(Debug, Clone, Copy)]
+struct Lowered {
+    window: f64,
+    /// What was delivered, in bytes a second.
+    rate: f64,
+    rounds: u32,
+}
+
+/// The link is being drained.
+#[derive(Debug, Clone, Copy)]
+struct Drain {
+    /// For so many rounds at most.
+    rounds: u32,
+    /// The part of what the path holds that is in flight then.
+    kept: f64,
+}
+
+/// See the module's head. Bytes are of payload, times in seconds.
+#[derive(Debug)]
+pub(super) struct Estimate {
+    path: Path,
+    /// A queue has shown that the link is full.
+    found: bool,
+    window: f64,
+    /// The windows since what is in flight has left, by the ends of rounds.
+    windows: VecDeque<(Instant, f64)>,
+    round: Round,
+    /// What is delivered a second: in the latest round that tells, and the best of late.
+    rate: f64,
+    best: f64,
+    /// The window was last raised to what the best of late needs.
+    remembers: bool,
+    /// The queue in the latest round.
+    queue: f64,
+    /// The part by which the window is raised next.
+    raise: f64,
+    /// Rounds before that.
+    hold: u32,
+    lowered: Option<Lowered>,
+    probes: Probes,
+    /// The share of packets that the link loses by itself.
+    loss: f64,
+    /// The latest rounds in a row with more, and with a queue that was too long.
+    lossy: u32,
+    long: u32,
+    /// Rounds before a raise since a loss was ours, and for how many after the next one.
+    loss_hold: u32,
+    next_loss_hold: u32,
+    drain: Option<Drain>,
+    /// When it last was, and when a round trip without a queue was last seen.
+    drained: Instant,
+    clear: Instant,
+}
+
+impl Estimate {
+    /// Of a link of which nothing is known.
+    pub(super) fn new() -> Estimate {
+        Estimate {
+            path: Path::default(),
+            found: false,
+            window: START,
+            windows: VecDeque::new(),
+            round: Round::default(),
+            rate: 0.0,
+            best: 0.0,
+            remembers: false,
+            queue: 0.0,
+            raise: MIN_RAISE,
+            hold: 0,
+            lowered: None,
+            probes: Probes::new(),
+            loss: 0.0,
+            lossy: 0,
+            long: 0,
+            loss_hold: 0,
+            next_loss_hold: LOSS_HOLD,
+            drain: None,
+            drained: Instant::ZERO,
+            clear: Instant::ZERO,
+        }
+    }
+
+    /// Whether the link has been found: flows need no windows of their own.
+    pub(super) fn is_found(&self) -> bool {
+        self.found
+    }
+
+    /// Bytes that all flows may have in flight.
+    pub(super) fn window(&self) -> u64 {
+        match self.drain {
+            Some(drain) => self.window.min(self.drained_window(drain)) as u64,
+            None => self.window as u64,
+        }
+    }
+
+    /// The rate at which they take turns, once the link is found: a window in a round trip without
+    /// the queue, so that it is the window that holds them back, and hardly any burst.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        let base = self.path.base().filter(|_| self.found)?;
+        let bits = self.window / base * WIRE * 8.0;
+        Some(Rate::from_bits_per_sec((bits as u64).max(1)))
+    }
+
+    /// Something waits as all that may be in flight is.
+    pub(super) fn note_full(&mut self) {
+        self.round.full = true;
+    }
+
+    /// A flow has seen something of the link, which has `in_flight` bytes in flight.
+    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport, in_flight: u64) {
+        if let Some(rtt) = report.rtt {
+            self.path.on_rtt(now, rtt.as_secs_f64());
+        }
+        let Some(base) = self.path.base() else { return };
+        self.round.take(now, base, report, in_flight);
+        if !self.found {
+            self.window = self.window.max(START + self.round.room_to_begin());
+        }
+        if !self.round.is_over(now, base) {
+            return;
+        }
+        let round = std::mem::replace(&mut self.round, Round::beginning(now));
+        if let Some(rtt) = round.rtt.filter(|_| !round.is_silent(now, base)) {
+            self.judge(now, &round, rtt, in_flight);
+        }
+        if self.found {
+            self.windows.push_back((now, self.window));
+            if self.windows.len() > MAX_WINDOWS {
+                self.windows.pop_front();
+            }
+        }
+    }
+
+    /// A round is over, whose least round trip of late was `rtt`.
+    fn judge(&mut self, now: Instant, round: &Round, rtt: f64, in_flight: u64) {
+        let (base, span) = (self.path.base().unwrap_or(rtt), round.span(now));
+        let rate = round.seen.delivered.as_f64() / span;
+        let queue = rtt - base;
+        let change = queue - std::mem::replace(&mut self.queue, queue);
+        let before = self.window_before(now, rtt + span / 2.0);
+        if queue < NO_QUEUE {
+            self.clear = now;
+        }
+        if !self.found {
+            let grows = rate > self.rate * FOUND_GROWTH;
+            (self.rate, self.best) = (rate, rate);
+            let least = self.path.queue().max(FOUND_QUEUE);
+            let stands = queue > least && !grows || queue > (3.0 * least).max(base / 4.0);
+            if stands && round.peak > FOUND_BYTES {
+                self.found = true;
+                // What was lost has had no room.
+                let held = if round.seen.loss() > MARGIN { rate * rtt } else { f64::INFINITY };
+                self.window = held.min(in_flight as f64).max(MIN_WINDOW);
+            }
+            return;
+        }
+        if let Some(drain) = self.drain {
+            return self.go_on_draining(now, drain, round, rtt);
+        }
+        if round.peak < self.window / 2.0 {
+            // Hardly used: it says nothing of the link.
+            return;
+        }
+        self.rate = rate;
+        self.best = (self.best * FADING.powf(span)).max(rate);
+        if (self.window - before).abs() < STEADY * before {
+            self.path.vary(change);
+        }
+        self.steer(round, before, queue);
+        if self.is_to_drain(now, base) {
+            let queued = (2.0 * queue.max(0.0) / span) as u32;
+            let rounds = DRAIN_ROUNDS.saturating_add(queued);
+            self.drain = Some(Drain { rounds, kept: DRAINED });
+        }
+    }
+
+    /// The window so many seconds ago.
+    fn window_before(&mut self, now: Instant, ago: f64) -> f64 {
+        let left = now - Duration::from_secs_f64(ago);
+        while self.windows.len() > 1 && self.windows[1].0 <= left {
+            self.windows.pop_front();
+        }
+        self.windows.front().map_or(self.window, |(_, window)| *window)
+    }
+
+    /// The window follows from what the round has shown, for which it was `before`.
+    fn steer(&mut self, round: &Round, before: f64, queue: f64) {
+        if self.probes.is_under_way() {
+            self.window = self.probes.go_on(self.window, self.rate);
+            return;
+        }
+        let target = self.path.queue();
+        // What is found lost was sent a round ago: before the latest change.
+        let settled = before <= self.window * (1.0 + CUT / 2.0);
+        let lossy = settled && round.seen.loses_more_than(self.loss, MARGIN, PACKET);
+        self.hold = self.hold.saturating_sub(1);
+        self.loss_hold = self.loss_hold.saturating_sub(1);
+        let probes = self.probes.is_due() && round.full && self.path.varies();
+        // What the latest change has drained does not show yet.
+        let queue = queue - (before - self.window).max(0.0) / self.rate;
+        let missed = self.is_missed(before);
+        if let Some(lowered) = &mut self.lowered {
+            lowered.rounds += 1;
+        }
+        self.lowered = self.lowered.filter(|lowered| lowered.rounds <= TELLING_ROUNDS);
+        self.long = if queue > target { self.long + 1 } else { 0 };
+        self.lossy = if lossy { self.lossy + 1 } else { 0 };
+        if missed && lossy {
+            // The losses are the link's.
+            self.loss = self.loss.max(round.seen.loss().min(MAX_LOSS));
+            self.window = self.lowered.take().map_or(self.window, |lowered| lowered.window);
+            self.hold = RAISE_ROUNDS;
+        } else if queue > target || self.lossy >= SIGNS {
+            let excess = (round.seen.loss() - self.loss).clamp(0.0, MAX_CUT);
+            let kept = if lossy { (1.0 - excess) * (1.0 - CUT) } else { 1.0 };
+            let lowered = self.window * kept - self.rate * (queue - target).max(0.0);
+            // The link carries this much even now.
+            let carried = self.rate * self.path.base().unwrap_or(0.0) * kept;
+            self.lower(lowered.max(carried.min(self.window)));
+            if lossy {
+                self.lossy = 0;
+                self.loss_hold = self.next_loss_hold;
+                self.next_loss_hold = (self.next_loss_hold * 2).min(MAX_LOSS_HOLD);
+            }
+        } else if !lossy && probes {
+            self.window =
+                self.probes.begin(self.window, self.rate, self.path.base().unwrap_or(0.0));
+        } else if !lossy {
+            let weight = (round.seen.packets(PACKET) / 1_000.0).min(0.25);
+            self.loss += (round.seen.loss() - self.loss).min(0.0) * weight;
+            if round.full {
+                self.fill(queue, target);
+            }
+        }
+    }
+
+    /// Whether, since the window was lowered, as much less is delivered: then it was no queue that
+    /// has become shorter.
+    fn is_missed(&self, before: f64) -> bool {
+        self.lowered.is_some_and(|lowered| {
+            let cut = 1.0 - before / lowered.window;
+            lowered.rounds >= 2 && cut > TELLING && self.rate < lowered.rate * (1.0 - cut / 2.0)
+        })
+    }
+
+    fn lower(&mut self, window: f64) {
+        let lowered = Lowered { window: self.window, rate: self.rate, rounds: 0 };
+        self.lowered.get_or_insert(lowered);
+        if std::mem::take(&mut self.remembers) {
+            self.best = self.rate;
+        }
+        self.window = window.max(MIN_WINDOW);
+        self.raise = MIN_RAISE;
+    }
+
+    /// The link may carry more than the window lets it.
+    fn fill(&mut self, queue: f64, target: f64) {
+        if queue >= target / 2.0 {
+            self.window += FILL * self.rate * (target - queue);
+            self.raise = MIN_RAISE;
+        } else if self.hold == 0 {
+            let known = self.best * self.path.base().unwrap_or(0.0);
+            if self.window < LESS * known {
+                self.window = (self.window * 2.0).min(known);
+                self.remembers = true;
+                self.hold = 1;
+            } else if self.loss_hold == 0 {
+                self.remembers = false;
+                self.window *= 1.0 + self.raise;
+                self.raise = (self.raise * 2.0).min(MAX_RAISE);
+                self.hold = RAISE_ROUNDS;
+            }
+        }
+    }
+
+    fn is_to_drain(&self, now: Instant, base: f64) -> bool {
+        let since = |at: Instant| now.saturating_since(at).as_secs_f64();
+        let unseen = since(self.clear) > DRAIN_AFTER.max(DRAIN_AFTER_ROUNDS * base);
+        let apart = since(self.drained) > DRAIN_APART.max(DRAIN_APART_ROUNDS * base);
+        apart && self.long >= LONG_ROUNDS || unseen && self.lowered.is_none()
+    }
+
+    fn drained_window(&self, drain: Drain) -> f64 {
+        self.rate * self.path.base().unwrap_or(0.0) * drain.kept
+    }
+
+    /// Another round in which the link is being drained.
+    fn go_on_draining(&mut self, now: Instant, drain: Drain, round: &Round, rtt: f64) {
+        let drained = round.peak <= self.drained_window(drain) * 1.1 + SEGMENT;
+        if !drained && drain.rounds > 0 {
+            self.drain = Some(Drain { rounds: drain.rounds - 1, ..drain });
+            return;
+        }
+        let longer = rtt - self.path.base().unwrap_or(rtt);
+        let longer = Some(longer).filter(|longer| drained && *longer > self.path.queue());
+        if longer.is_some() && drain.kept > NEARLY_EMPTY {
+            // Or others fill it, who would take this for the path's, too, and so on.
+            self.drain = Some(Drain { rounds: DRAIN_ROUNDS, kept: NEARLY_EMPTY });
+            return;
+        }
+        if let Some(longer) = longer {
+            // What is left is no queue of ours: the path is longer, and holds more.
+            self.path.replace(now, rtt);
+            self.window += self.rate * longer;
+        }
+        if drained {
+            // What it was lowered to before the queue was gone may be much more than the link
+            // holds.
+            let holds = self.rate * (self.path.base().unwrap_or(rtt) + self.path.queue());
+            self.window = self.window.min(holds * HELD).max(MIN_WINDOW);
+        }
+        (self.drained, self.clear) = (now, now);
+        (self.drain, self.lowered) = (None, None);
+        (self.long, self.hold) = (0, RAISE_ROUNDS);
+    }
+}

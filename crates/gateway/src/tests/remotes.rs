@@ -1,0 +1,414 @@
+//! Remote gateways: what they are known by, and what their flows share.
+
+use super::*;
+use crate::announce::{Announcement, Identity, ToldLink};
+use crate::config::FoundBy;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
+use bentpipe_core::units::Rate;
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+/// Identities of peer gateways.
+const A: u32 = 0xaaaa_0001;
+const B: u32 = 0xbbbb_0002;
+
+const ROUND_TRIP: Duration = Duration::from_millis(500);
+
+/// The options of an acknowledgment with a report of this `version`.
+fn report(version: u8, identity: u32) -> TcpOptions {
+    let [a, b, c, d] = identity.to_be_bytes();
+    let mut options = TcpOptions::default();
+    assert!(options.add_experiment(0x6270, &[version, a, b, c, d]));
+    options
+}
+
+fn host(number: u8) -> IpAddr {
+    IpAddr::from(Ipv4Addr::new(10, 9, 9, number))
+}
+
+/// What an upload's segments meet behind the hub.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// The link of this number, at 2 Mbit/s, and so long there and back.
+    Link(usize, Duration),
+    /// A host that acknowledges nothing.
+    Silent,
+}
+
+/// A client's upload.
+#[derive(Debug)]
+struct Upload {
+    flow: (u16, u8),
+    way: Way,
+    /// Acknowledgments on their way: when they arrive, and the offsets that they are for.
+    acks: VecDeque<(Instant, u64)>,
+    /// The last one that has arrived.
+    acked: u64,
+    written: u64,
+    /// Where the gateway's window ends.
+    limit: u64,
+    /// Nothing more is written.
+    is_over: bool,
+}
+
+/// The hub's gateway, clients on its LAN, and servers, most of them behind peer gateways.
+struct Hub {
+    table: Table,
+    uploads: Vec<Upload>,
+    /// When each link has carried what it was given.
+    idle_at: [Instant; 3],
+}
+
+impl Hub {
+    fn new() -> Hub {
+        let mut config = Config { super_segments: false, ..Config::default() };
+        config.satellite.found_by = FoundBy::AllFlows;
+        let mut table = Table::new(config);
+        table.gateway.identify_as(0xcccc_0003);
+        let mss = Some(1460);
+        table.options =
+            TcpOptions { mss, sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
+        Hub { table, uploads: Vec::new(), idle_at: [Instant::ZERO; 3] }
+    }
+
+    /// A segment of the connection from this port to this server.
+    fn give(
+        &mut self,
+        (port, server): (u16, u8),
+        from: Side,
+        tcp: TcpHeader,
+        payload: &[u8],
+    ) -> Vec<Transmit> {
+        let ip = Table::ip(from);
+        let (ip, tcp) = match from {
+            Side::Lan => {
+                (IpHeader { dst: host(server), ..ip }, TcpHeader { src_port: port, ..tcp })
+            }
+            Side::Satellite => {
+                (IpHeader { src: host(server), ..ip }, TcpHeader { dst_port: port, ..tcp })
+            }
+        };
+        self.table.give(from, &ip, &tcp, payload)
+    }
+
+    /// A connection; `peer`: to a server behind another gateway. What was sent.
+    fn open(&mut self, flow: (u16, u8), peer: bool) -> Vec<Transmit> {
+        let mut options = self.table.options.clone();
+        let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+        let syn = TcpHeader { options: options.clone(), ..syn };
+        let mut sent = self.give(flow, Side::Lan, syn, b"");
+        if peer {
+            assert!(Announcement::default().put(ToldLink::default(), &mut options));
+        }
+        let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+        sent.extend(self.give(flow, Side::Satellite, TcpHeader { options, ..synack }, b""));
+        sent.extend(self.give(flow, Side::Lan, self.at(Side::Lan, 1, 1), b""));
+        sent
+    }
+
+    /// A segment at offsets of the streams.
+    fn at(&self, from: Side, seq: u64, ack: u64) -> TcpHeader {
+        let value = 600 + (self.table.now.as_nanos() / 1_000_000) as u32;
+        self.table.stamp(Table::segment(from, seq, ack, Flags::ACK), value)
+    }
+
+    /// An acknowledgment with these options and timestamps comes from the server.
+    fn acknowledge(&mut self, flow: (u16, u8), seq: u64, options: TcpOptions) {
+        let upload = self.uploads.iter().find(|upload| upload.flow == flow);
+        let acked = upload.map_or(1, |upload| upload.acked);
+        let ack = self.at(Side::Satellite, seq, acked);
+        let options = TcpOptions { timestamps: ack.options.timestamps, ..options };
+        self.give(flow, Side::Satellite, TcpHeader { options, ..ack }, b"");
+    }
+
+    fn report(&mut self, flow: (u16, u8), identity: u32) {
+        self.acknowledge(flow, 1, report(1, identity));
+    }
+
+    /// How many flows each remote has.
+    fn remotes(&self) -> Vec<(u32, usize)> {
+        let bits = |it| [A, B].into_iter().find(|bits| Identity::new(*bits) == Some(it));
+        let remotes = self.table.gateway.remotes().into_iter();
+        remotes.map(|(identity, flows)| (bits(identity).unwrap_or(0), flows)).collect()
+    }
+
+    fn controls(&self) -> Vec<CongestionAlgorithm> {
+        self.table.gateway.controls(Side::Satellite)
+    }
+
+    /// A connection to a server that is behind this remote, or says so. The client uploads on it.
+    fn upload(&mut self, flow: (u16, u8), identity: u32, way: Way) {
+        self.open(flow, true);
+        self.report(flow, identity);
+        let acks = VecDeque::new();
+        let limit = 10_000;
+        self.uploads.push(Upload { flow, way, acks, acked: 1, written: 1, limit, is_over: false });
+    }
+
+    /// Lets so many seconds pass. How many bytes each upload has had acknowledged meanwhile.
+    fn pass(&mut self, seconds: u64) -> Vec<u64> {
+        let before: Vec<u64> = self.uploads.iter().map(|upload| upload.acked).collect();
+        for _ in 0..1_000 * seconds {
+            let mut sent = Vec::new();
+            for number in 0..self.uploads.len() {
+                self.go_on(number, &mut sent);
+            }
+            self.table.gateway.handle_timeout(self.table.now);
+            sent.extend(self.table.sent());
+            sent.iter().for_each(|sent| self.carry(sent));
+            self.table.now += Duration::from_millis(1);
+        }
+        self.uploads.iter().zip(before).map(|(upload, before)| upload.acked - before).collect()
+    }
+
+    /// What has arrived is acknowledged, and the client fills the gateway's window.
+    fn go_on(&mut self, number: usize, sent: &mut Vec<Transmit>) {
+        let (now, upload) = (self.table.now, &mut self.uploads[number]);
+        let flow = upload.flow;
+        let before = upload.acked;
+        while let Some((_, acked)) = upload.acks.pop_front_if(|(at, _)| *at <= now) {
+            upload.acked = upload.acked.max(acked);
+        }
+        let (acked, from) = (upload.acked, upload.written);
+        while !upload.is_over && upload.written + 1_000 <= upload.limit {
+            upload.written += 1_000;
+        }
+        let to = upload.written;
+        if acked > before {
+            let ack = self.at(Side::Satellite, 1, acked);
+            sent.extend(self.give(flow, Side::Satellite, ack, b""));
+        }
+        for seq in (from..to).step_by(1_000) {
+            let data = self.at(Side::Lan, seq, 1);
+            sent.extend(self.give(flow, Side::Lan, data, &[7; 1_000]));
+        }
+    }
+
+    fn carry(&mut self, sent: &Transmit) {
+        let of = |upload: &&mut Upload| match sent.to {
+            Side::Lan => upload.flow.0 == sent.tcp.dst_port,
+            Side::Satellite => upload.flow.0 == sent.tcp.src_port,
+        };
+        let Some(upload) = self.uploads.iter_mut().find(of) else { return };
+        if sent.to == Side::Lan {
+            let window = u64::from(sent.tcp.window) << 7;
+            upload.limit = upload.limit.max(u64::from(sent.tcp.ack.0 - CLIENT_ISN.0) + window);
+            return;
+        }
+        let len = sent.payload_len() as u64;
+        let end = u64::from(sent.tcp.seq.0 - CLIENT_ISN.0) + len;
+        let arrives = match upload.way {
+            _ if len == 0 => return,
+            Way::Silent => return,
+            Way::Link(number, round_trip) => {
+                let idle_at = &mut self.idle_at[number];
+                let rate = Rate::from_bits_per_sec(2_000_000);
+                *idle_at = (*idle_at).max(self.table.now) + rate.time_for(len + 52);
+                *idle_at + round_trip
+            }
+        };
+        upload.acks.push_back((arrives, end));
+    }
+}
+
+/// Whether each pure acknowledgment to the satellite has a report.
+fn reports(sent: &[Transmit]) -> Vec<bool> {
+    let pure = sent.iter().filter(|it| {
+        it.to == Side::Satellite && it.payload_len() == 0 && it.tcp.flags == Flags::ACK
+    });
+    pure.map(|it| it.tcp.options.experiment(0x6270).is_some()).collect()
+}
+
+#[test]
+fn our_identity_is_in_three_acknowledgments_of_a_peer_and_in_nothing_else() {
+    for (peer, expected) in [(true, [true, false, true, false, true, false]), (false, [false; 6])] {
+        let mut hub = Hub::new();
+        let opened = hub.open((4000, 1), peer);
+        let syns = opened.iter().filter(|it| it.tcp.has(Flags::SYN) && it.to == Side::Satellite);
+        // The announcement, with its flags alone.
+        let options = |it: &Transmit| it.tcp.options.others().map(<[u8]>::len).collect::<Vec<_>>();
+        assert_eq!(syns.map(options).collect::<Vec<_>>(), [[5]]);
+        assert!(!reports(&opened).contains(&true), "nothing has come yet");
+        let mut sent = Vec::new();
+        for number in 0..12 {
+            let data = hub.at(Side::Satellite, 1 + 1_000 * number, 1);
+            sent.extend(hub.give((4000, 1), Side::Satellite, data, &[7; 1_000]));
+            sent.extend(hub.table.wait(Duration::from_millis(40)));
+            let ack = hub.at(Side::Lan, 1, 1 + 1_000 * (number + 1));
+            sent.extend(hub.give((4000, 1), Side::Lan, ack, b""));
+        }
+        assert_eq!(reports(&sent)[..6], expected);
+        let data = hub.at(Side::Lan, 1, 12_001);
+        let data = hub.give((4000, 1), Side::Lan, data, b"hello");
+        assert!(data.iter().all(|it| it.tcp.options.experiment(0x6270).is_none()));
+        let of_lan = sent.iter().filter(|it| it.to == Side::Lan);
+        assert!(of_lan.into_iter().all(|it| it.tcp.options.experiment(0x6270).is_none()));
+    }
+}
+
+#[test]
+fn a_gateway_without_an_identity_or_that_is_silent_reports_none() {
+    for (identity, announce) in [(0, true), (7, false)] {
+        let mut hub = Hub::new();
+        let config = Config { announce, ..hub.table.gateway.config().clone() };
+        hub.table.gateway = Gateway::new(config);
+        hub.table.gateway.identify_as(identity);
+        hub.open((4000, 1), true);
+        let data = hub.at(Side::Satellite, 1, 1);
+        let mut sent = hub.give((4000, 1), Side::Satellite, data, &[7; 1_000]);
+        sent.extend(hub.table.wait(Duration::from_millis(100)));
+        assert_eq!(reports(&sent), [false]);
+    }
+}
+
+#[test]
+fn a_remote_is_made_by_what_is_acceptable_and_comes_from_a_peer() {
+    let mut hub = Hub::new();
+    hub.open((4000, 1), true);
+    hub.open((4001, 2), false);
+    hub.report((4001, 2), A);
+    hub.acknowledge((4000, 1), 1, report(2, A));
+    hub.acknowledge((4000, 1), 1, report(1, 0));
+    // Outside of the window.
+    hub.acknowledge((4000, 1), 1 << 30, report(1, A));
+    let ack = hub.at(Side::Lan, 1, 1);
+    let options = TcpOptions { timestamps: ack.options.timestamps, ..report(1, A) };
+    hub.give((4000, 1), Side::Lan, TcpHeader { options, ..ack }, b"");
+    assert_eq!(hub.remotes(), []);
+    hub.report((4000, 1), A);
+    assert_eq!(hub.remotes(), [(A, 1)]);
+    // Where the rate is configured, all share the side's link.
+    let mut config = hub.table.gateway.config().clone();
+    config.satellite.rate = Some(Rate::from_bits_per_sec(8_000_000));
+    hub.table.gateway.reconfigure(config);
+    hub.report((4000, 1), B);
+    assert_eq!(hub.remotes(), []);
+}
+
+#[test]
+fn a_flow_is_held_to_lead_where_its_host_is_or_to_the_only_remote() {
+    let mut hub = Hub::new();
+    hub.open((4000, 1), true);
+    hub.report((4000, 1), A);
+    hub.open((4001, 2), true);
+    hub.open((4002, 3), false);
+    assert_eq!(hub.remotes(), [(A, 2)], "to the only one, where a gateway is at the other end");
+    hub.report((4001, 2), B);
+    assert_eq!(hub.remotes(), [(A, 1), (B, 1)]);
+    for (port, server) in [(4003, 2), (4004, 1), (4005, 2), (4006, 4)] {
+        hub.open((port, server), true);
+    }
+    assert_eq!(hub.remotes(), [(A, 2), (B, 3)]);
+    for port in [4003, 4005] {
+        hub.give((port, 2), Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::RST), b"");
+    }
+    hub.table.wait(Duration::from_secs(120));
+    assert_eq!(hub.remotes(), [(A, 2), (B, 1)]);
+}
+
+#[test]
+fn a_remote_that_boots_again_takes_the_place_of_the_former_one() {
+    let mut hub = Hub::new();
+    hub.open((4000, 1), true);
+    hub.open((4001, 1), true);
+    hub.report((4000, 1), A);
+    hub.report((4001, 1), A);
+    hub.report((4000, 1), B);
+    assert_eq!(hub.remotes(), [(A, 1), (B, 1)]);
+    hub.report((4001, 1), B);
+    assert_eq!(hub.remotes(), [(B, 2)]);
+}
+
+/// The flow of a liar is all that it takes away from others, and one remote is all that it takes.
+#[test]
+fn a_flow_with_many_identities_has_one_remote() {
+    let mut hub = Hub::new();
+    hub.open((4000, 1), true);
+    hub.report((4000, 1), A);
+    hub.open((4001, 2), true);
+    for identity in 1..3_000 {
+        hub.report((4001, 2), identity);
+    }
+    assert_eq!(hub.remotes(), [(0, 1), (A, 1)]);
+}
+
+#[test]
+fn there_are_no_more_remotes_than_1024_and_the_oldest_goes_first() {
+    let mut hub = Hub::new();
+    for number in 0..1_025_u16 {
+        let flow = (4_000 + number, 1);
+        hub.open(flow, true);
+        let identity = if number == 0 { A } else { u32::from(number) };
+        hub.report(flow, identity);
+        // In flows that go on nothing changes.
+        hub.report(flow, identity);
+    }
+    let remotes = hub.remotes();
+    assert_eq!((remotes.len(), remotes.iter().map(|(_, flows)| flows).sum()), (1_024, 1_024));
+    assert!(!remotes.contains(&(A, 1)));
+    // Its flow goes on.
+    let sent = hub.give((4_000, 1), Side::Lan, hub.at(Side::Lan, 1, 1), &[7; 1_000]);
+    assert!(sent.iter().any(|it| it.payload_len() == 1_000));
+}
+
+/// A flow that has found its link with others has no window of its own; without that link it has
+/// one again, however it loses it.
+#[test]
+fn a_flow_without_its_link_has_a_window_again() {
+    let found = || {
+        let mut hub = Hub::new();
+        hub.upload((4000, 1), A, Way::Link(0, ROUND_TRIP));
+        hub.pass(15);
+        assert_eq!(hub.controls(), [CongestionAlgorithm::SharedLink]);
+        hub
+    };
+    // Another remote, of whose link nothing is known.
+    let mut hub = found();
+    hub.report((4000, 1), B);
+    assert_eq!(hub.controls(), [CongestionAlgorithm::TolerantCubic]);
+    // A rate is configured, and taken away.
+    let mut hub = found();
+    let unconfigured = hub.table.gateway.config().clone();
+    let mut config = unconfigured.clone();
+    config.satellite.rate = Some(Rate::from_bits_per_sec(8_000_000));
+    hub.table.gateway.reconfigure(config);
+    assert_eq!((hub.remotes(), hub.controls()), (vec![], vec![CongestionAlgorithm::TolerantCubic]));
+    hub.table.gateway.reconfigure(unconfigured);
+    assert_eq!(hub.remotes(), [(A, 1)], "the host is known");
+    assert_eq!(hub.controls(), [CongestionAlgorithm::TolerantCubic]);
+    // Losses are to be believed.
+    let mut config = hub.table.gateway.config().clone();
+    let usual = config.satellite.sender.congestion;
+    let mut hub = found();
+    config.satellite.losses = Losses::Believed;
+    hub.table.gateway.reconfigure(config.clone());
+    assert_eq!((hub.remotes(), hub.controls()), (vec![], vec![usual]));
+    // The same while it hibernates.
+    let mut hub = found();
+    hub.uploads[0].is_over = true;
+    hub.pass(30);
+    assert_eq!(hub.table.gateway.hibernated(), 1);
+    hub.table.gateway.reconfigure(config);
+    hub.report((4000, 1), A);
+    assert_eq!(hub.controls(), [usual]);
+}
+
+/// A host on a remote's path can learn its identity and report it. Then its flows count among those
+/// of that remote. One that acknowledges nothing is soon not waited for. One whose round trips are
+/// not the link's own can lower what is found of that link. No other remote hears of it.
+#[test]
+fn a_thief_of_an_identity_takes_nothing_from_other_remotes() {
+    for way in [Way::Silent, Way::Link(2, Duration::from_millis(1))] {
+        let mut hub = Hub::new();
+        hub.upload((4000, 1), A, Way::Link(0, ROUND_TRIP));
+        hub.upload((4001, 2), B, Way::Link(1, ROUND_TRIP));
+        hub.pass(20);
+        let [a, b] = hub.pass(20)[..] else { panic!("two uploads") };
+        assert!(a.min(b) > 4_500_000, "{a}, {b}");
+        hub.upload((4002, 3), A, way);
+        assert_eq!(hub.remotes(), [(A, 2), (B, 1)]);
+        let [robbed, other, _] = hub.pass(20)[..] else { panic!("three uploads") };
+        assert!(other > b * 19 / 20, "{way:?}: {other} of {b}");
+        assert!(robbed > a * 3 / 4 || !matches!(way, Way::Silent), "{robbed} of {a}");
+    }
+}

@@ -1,0 +1,92 @@
+//! A hub whose remotes have links of their own that nobody has described.
+
+use crate::support::{brief, outcome};
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_results::{RunResults, Sample};
+use std::ops::Range;
+
+/// Four downloads from a server behind the hub to a host behind each remote, over 2 Mbit/s and
+/// 20 Mbit/s, half a second there and back, with queues that hold seconds.
+fn hub(rest: &str) -> RunResults {
+    outcome(&format!(
+        "[run]\nduration = \"40s\"\n\
+         [record]\ninterval = \"10ms\"\nlink = [\"queue\", \"throughput\"]\nlinks = [\"narrow\", \"wide\"]\n\
+         [host.server]\ntcp = \"linux\"\n[host.a]\ntcp = \"linux\"\n[host.b]\ntcp = \"linux\"\n\
+         [gateway.hub]\nlan-links = \"server-side\"\nsatellite.found-by = \"all-flows\"\n[gateway.ga]\nlan-links = \"a-side\"\nsatellite.found-by = \"all-flows\"\n\
+         [gateway.gb]\nlan-links = \"b-side\"\nsatellite.found-by = \"all-flows\"\n\
+         [link.server-side]\nbetween = [\"server\", \"hub\"]\nprofile = \"lan\"\n\
+         [link.narrow]\nbetween = [\"hub\", \"ga\"]\nrate = \"2Mbit/s\"\ndelay = \"250ms\"\nqueue = \"2000packets\"\n\
+         [link.wide]\nbetween = [\"hub\", \"gb\"]\nrate = \"20Mbit/s\"\ndelay = \"250ms\"\nqueue = \"20000packets\"\n\
+         [link.a-side]\nbetween = [\"a\", \"ga\"]\nprofile = \"lan\"\n\
+         [link.b-side]\nbetween = [\"b\", \"gb\"]\nprofile = \"lan\"\n\
+         [flow.a]\nfrom = \"server\"\nto = \"a\"\nopened-by = \"to\"\ncount = 4\n\
+         [flow.b]\nfrom = \"server\"\nto = \"b\"\nopened-by = \"to\"\ncount = 4\n{rest}"
+    ))
+}
+
+/// The remotes' links, with their rates in Mbit/s.
+const LINKS: [(&str, f64); 2] = [("narrow", 2.0), ("wide", 20.0)];
+
+/// What was sampled of a link at the hub, in these seconds.
+fn samples(outcome: &RunResults, link: &str, quantity: &str, seconds: Range<u64>) -> Vec<f64> {
+    let element = format!("{link}/forward");
+    let [from, to] =
+        [seconds.start, seconds.end].map(|second| Instant::ZERO + Duration::from_secs(second));
+    let of = |sample: &&Sample| *sample.element == *element && sample.quantity == quantity;
+    let samples = outcome.series.iter().filter(of);
+    samples.filter(|it| (from..to).contains(&it.at)).map(|it| it.value).collect()
+}
+
+/// The share of a link's rate that was carried in these seconds.
+fn carried(outcome: &RunResults, (link, megabits): (&str, f64), seconds: Range<u64>) -> f64 {
+    let rates = samples(outcome, link, "throughput", seconds);
+    rates.iter().sum::<f64>() / rates.len() as f64 / megabits / 1e6
+}
+
+/// How long packets wait for a link in these seconds, at the 95th percentile, in milliseconds.
+fn waiting(outcome: &RunResults, (link, megabits): (&str, f64), seconds: Range<u64>) -> f64 {
+    let mut bytes = samples(outcome, link, "queue-bytes", seconds);
+    bytes.sort_by(f64::total_cmp);
+    bytes[bytes.len() * 95 / 100] * 8e-3 / megabits
+}
+
+#[test]
+fn each_remotes_link_is_found_by_its_own_flows() {
+    let outcome = hub("");
+    for link in LINKS {
+        let [carried, waiting] = [carried(&outcome, link, 5..40), waiting(&outcome, link, 10..40)];
+        println!("{}: {carried:.3} carried, {waiting:.1} ms", link.0);
+        assert!(carried >= 0.95 && waiting <= 100.0, "{}", brief(&outcome));
+    }
+}
+
+/// It has another identity: what is begun then finds the link again. Connections from before go on
+/// without it, as those of another remote on the same link: both keep a queue, and drain the link
+/// now and then. The other link does not hear of it.
+#[test]
+fn a_remote_that_boots_again_goes_on() {
+    let outcome = hub(
+        "[fault.crash]\nkind = \"gateway-crash\"\ngateway = \"ga\"\nat = \"12s\"\nlasting = \"1s\"\n\
+         [flow.late]\nfrom = \"server\"\nto = \"a\"\nopened-by = \"to\"\ncount = 4\nstart = \"15s\"\n",
+    );
+    for ((link, from), longest) in LINKS.into_iter().zip([25, 10]).zip([600.0, 60.0]) {
+        let waiting = waiting(&outcome, link, from..40);
+        let carried = carried(&outcome, link, from..40);
+        println!("{}: {carried:.3} carried, {waiting:.1} ms", link.0);
+        assert!(carried >= 0.95 && waiting <= longest, "{}", brief(&outcome));
+    }
+}
+
+/// Flows wait for a link that carries nothing, and for no other one.
+#[test]
+fn a_link_that_is_down_keeps_no_other_remote_waiting() {
+    let outcome = hub(
+        "[fault.rain]\nkind = \"link-down\"\nlink = \"narrow\"\nat = \"12s\"\nlasting = \"15s\"\n",
+    );
+    let [narrow, wide] = LINKS;
+    let waiting = waiting(&outcome, wide, 10..40);
+    let [again, meanwhile] = [carried(&outcome, narrow, 30..40), carried(&outcome, wide, 12..27)];
+    println!("{meanwhile:.3} carried, {waiting:.1} ms; {again:.3} when it is up again");
+    assert!(outcome.run.lost > 0 && again >= 0.95, "{}", brief(&outcome));
+    assert!(meanwhile >= 0.95 && waiting <= 60.0, "{}", brief(&outcome));
+}
