@@ -8,8 +8,14 @@ use std::fs;
 use std::path::Path;
 
 /// The files of cases, in the order of the table.
-const FILES: [&str; 5] =
-    ["transfers.toml", "jitter.toml", "alone.toml", "asymmetric.toml", "sharing.toml"];
+const FILES: [&str; 6] = [
+    "transfers.toml",
+    "jitter.toml",
+    "alone.toml",
+    "asymmetric.toml",
+    "sharing.toml",
+    "found.toml",
+];
 
 /// All cases that the program has. `patience`: the longest time of runs that end with their flows.
 /// `long`: those, too, that take minutes.
@@ -74,6 +80,7 @@ mod tests {
         assert_eq!(count("1 GB"), 0);
         assert_eq!(all(None, true).unwrap().len() - cases.len(), 2);
         assert_eq!(count("third party"), 8);
+        assert_eq!(count("found by"), 28);
         let without = |case: &&Case| case.targets.is_empty();
         let without: Vec<&str> =
             cases.iter().filter(without).map(|case| case.name.as_str()).collect();
