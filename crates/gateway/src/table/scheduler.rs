@@ -147,8 +147,9 @@ impl LinkScheduler {
     /// Whether a leg says something else of its link than another one.
     pub(super) fn is_another(old: &LegConfig, new: &LegConfig) -> bool {
         let link = |leg: &LegConfig| {
-            let LegConfig { rate, told, first_window, .. } = *leg;
-            (rate, told.rate, leg.pacing(), leg.is_watched(), first_window, leg.shared_product())
+            let LegConfig { rate, told, found_by, first_window, .. } = *leg;
+            let uses = (leg.pacing(), leg.is_watched(), first_window, leg.shared_product());
+            (rate, told.rate, found_by, uses)
         };
         link(old) != link(new)
     }

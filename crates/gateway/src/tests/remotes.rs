@@ -376,8 +376,14 @@ fn a_flow_without_its_link_has_a_window_again() {
     hub.table.gateway.reconfigure(unconfigured);
     assert_eq!(hub.remotes(), [(A, 1)], "the host is known");
     assert_eq!(hub.controls(), [CongestionAlgorithm::TolerantCubic]);
-    // Losses are to be believed.
+    // Each flow is to find the link by itself.
+    let mut hub = found();
     let mut config = hub.table.gateway.config().clone();
+    config.satellite.found_by = FoundBy::EachFlow;
+    hub.table.gateway.reconfigure(config);
+    assert_eq!((hub.remotes(), hub.controls()), (vec![], vec![CongestionAlgorithm::TolerantCubic]));
+    // Losses are to be believed.
+    let mut config = found().table.gateway.config().clone();
     let usual = config.satellite.sender.congestion;
     let mut hub = found();
     config.satellite.losses = Losses::Believed;
