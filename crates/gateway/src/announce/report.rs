@@ -57,9 +57,8 @@ impl Report {
         reports
     }
 
-    /// Adds the report; false if there is no room. It takes that of all SACK blocks but the newest,
-    /// which are there for acknowledgments that are lost (RFC 2018, 4), as long as flows of an
-    /// overloaded link have several.
+    /// Adds the report; false if there is no room. Older SACK blocks than the newest make room for
+    /// it: they repeat what earlier acknowledgments have said (RFC 2018, 4).
     fn put(self, options: &mut TcpOptions) -> bool {
         let [a, b, c, d] = self.identity.0.get().to_be_bytes();
         options.sack.truncate(1);

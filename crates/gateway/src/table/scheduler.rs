@@ -1,4 +1,4 @@
-//! The link behind a side: where its rate is known, all flows take turns on it.
+//! The link to a side or to a remote: where its rate is known, flows take turns on it.
 //!
 //! So they have equal shares whenever they began and however large their windows are (Nagle, RFC
 //! 970), the link's own queue stays empty as far as they fill it, and what waits does so here,
@@ -33,6 +33,12 @@ use prompt::PromptAcks;
 use rate_control::{LossyRound, RateControl};
 use spread_budget::SpreadBudget;
 use std::collections::BTreeMap;
+
+/// What headers make of a byte of payload.
+const WIRE: f64 = 1_500.0 / 1_448.0;
+
+/// Bytes of a packet, to tell how many were lost.
+const PACKET: Bytes = Bytes::new(1_500);
 
 /// What a flow is given when its turn comes, in bytes: a packet of the usual size. Were it more,
 /// many flows would wait long for each other; of a super-segment the rest is taken from later

@@ -134,11 +134,11 @@ impl Context<'_> {
         flow: &mut SplicedFlow<B>,
         leg: Leg,
     ) {
-        let link = self.links.of_mut(self.sides[leg], self.remote);
         let LegTcp { acknowledgments, tcb, .. } = flow.leg_mut(leg);
         if !acknowledgments.are_prompt() {
             return;
         }
+        let link = self.links.of_mut(self.sides[leg], self.remote);
         let waits = tcb.receiver.poll_timer().is_some();
         if link.prompt.on_segment(now, id, waits) && waits {
             tcb.receiver.ack_now(Cause::Segments);

@@ -29,20 +29,17 @@ mod round;
 #[cfg(test)]
 mod tests;
 
+use super::{PACKET, WIRE};
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_core::units::Rate;
 use path::Path;
 use probes::Probes;
 use round::Round;
 use std::collections::VecDeque;
 
-/// What headers make of a byte of payload.
-const WIRE: f64 = 1_500.0 / 1_448.0;
-
-/// A segment in bytes, of payload and of the wire.
+/// A segment's payload in bytes.
 const SEGMENT: f64 = 1_448.0;
-const PACKET: Bytes = Bytes::new(1_500);
 
 /// What all flows may have in flight before anything has arrived, in bytes: what one of them may
 /// begin with.
@@ -68,7 +65,7 @@ const FOUND_BYTES: f64 = 30.0 * SEGMENT;
 /// whose round trips vary.
 const FOUND_GROWTH: f64 = 1.25;
 
-/// The least window in bytes.
+/// The minimum window in bytes.
 const MIN_WINDOW: f64 = 10.0 * SEGMENT;
 
 /// The part of what lacks in the queue that is put in at once.
@@ -268,7 +265,7 @@ impl Estimate {
         }
     }
 
-    /// A round is over, whose least round trip of late was `rtt`.
+    /// A round is over, whose minimum round trip of late was `rtt`.
     fn judge(&mut self, now: Instant, round: &Round, rtt: f64, in_flight: u64) {
         let (base, span) = (self.path.base().unwrap_or(rtt), round.span(now));
         let rate = round.seen.delivered.as_f64() / span;
@@ -281,8 +278,8 @@ impl Estimate {
         if !self.found {
             let grows = rate > self.rate * FOUND_GROWTH;
             (self.rate, self.best) = (rate, rate);
-            let least = self.path.queue().max(FOUND_QUEUE);
-            let stands = queue > least && !grows || queue > (3.0 * least).max(base / 4.0);
+            let threshold = self.path.queue().max(FOUND_QUEUE);
+            let stands = queue > threshold && !grows || queue > (3.0 * threshold).max(base / 4.0);
             if stands && round.peak > FOUND_BYTES {
                 self.found = true;
                 // What was lost has had no room.

@@ -1,13 +1,13 @@
 //! The round trip without a queue, and its variation.
 //!
-//! The least round trip of late is the path's own. A queue of ours that never empties would pass
+//! The minimum round trip of late is the path's own. A queue of ours that never empties would pass
 //! for it after a while. A path that has become longer would pass for a queue. To tell, the
 //! [estimate](super::Estimate) drains the link now and then.
 
 use bentpipe_core::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// How long a round trip may be the least: so many of its kind, and this at least.
+/// How long a round trip may be the minimum: so many of its kind, and this at least.
 const KEPT_ROUNDS: u32 = 90;
 const KEPT: Duration = Duration::from_secs(30);
 
@@ -53,7 +53,7 @@ impl Path {
         self.rising.push_back((now, rtt));
     }
 
-    /// The least round trip, if one was measured.
+    /// The minimum round trip, if one was measured.
     pub(super) fn base(&self) -> Option<f64> {
         self.rising.front().map(|(_, rtt)| *rtt)
     }
@@ -65,15 +65,15 @@ impl Path {
 
     /// The queue that is to stand.
     pub(super) fn queue(&self) -> f64 {
-        self.least_queue().max(self.varies_by())
+        self.min_queue().max(self.varies_by())
     }
 
     /// Whether round trips vary by as much as a queue that is to stand.
     pub(super) fn varies(&self) -> bool {
-        self.varies_by() > self.least_queue()
+        self.varies_by() > self.min_queue()
     }
 
-    fn least_queue(&self) -> f64 {
+    fn min_queue(&self) -> f64 {
         (self.base().unwrap_or(0.0) * QUEUE_SHARE).clamp(MIN_QUEUE, QUEUE)
     }
 
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_round_trip_counts_until_it_is_old() {
+    fn the_minimum_round_trip_counts_until_it_is_old() {
         let mut path = Path::default();
         assert_eq!(path.base(), None);
         for (seconds, rtt) in [(0.0, 0.06), (1.0, 0.05), (2.0, 0.07), (29.0, 0.09)] {

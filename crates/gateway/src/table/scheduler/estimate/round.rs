@@ -23,7 +23,7 @@ pub(super) struct Round {
     pub(super) full: bool,
     /// Bytes that were delivered and had not waited long.
     clear: f64,
-    /// The least round trip of its second half, in seconds: what is older shows windows of long
+    /// The minimum round trip of its second half, in seconds: what is older shows windows of long
     /// ago.
     pub(super) rtt: Option<f64>,
 }

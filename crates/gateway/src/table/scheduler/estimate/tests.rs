@@ -2,6 +2,7 @@
 
 use super::*;
 use bentpipe_core::time::Duration;
+use bentpipe_core::units::Bytes;
 use std::collections::VecDeque;
 
 /// The grain of time, in seconds.

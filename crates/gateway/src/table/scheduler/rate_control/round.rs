@@ -1,5 +1,6 @@
 //! What has happened in a round trip of all flows together.
 
+use super::super::{PACKET, WIRE};
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Rate};
@@ -10,12 +11,6 @@ const LOSER_ROUNDS: u16 = 2;
 
 /// The share of what the rate allows that must have been sent for a queue to be ours.
 const USED: f64 = 0.7;
-
-/// What headers make of a byte of payload.
-const WIRE: f64 = 1_500.0 / 1_448.0;
-
-/// Bytes of a packet, to tell how many were lost.
-const PACKET: Bytes = Bytes::new(1_500);
 
 /// The number of the latest round in which a flow has lost something, if it has. Every flow keeps
 /// one: two bytes.
