@@ -142,7 +142,9 @@ impl Network {
             stream.write_all(&bytes)?;
             stream.read_to_end(&mut bytes).map(|_| ())
         });
-        wait.recv().expect("a server");
+        if wait.recv().is_err() {
+            return server.join().unwrap();
+        }
         let client = self.on(host, move || -> io::Result<()> {
             let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
             prepare(&socket)?;

@@ -24,6 +24,9 @@ const fn case(
     Case { name, from, to, server }
 }
 
+/// Bytes of each, there and back.
+const LENGTH: usize = 300_000;
+
 const CASES: &[Case] = &[
     case("over the satellite", ("h1", "10.77.1.2"), "10.77.2.2:7001", ("h2", "10.77.2.2:7001")),
     case(
@@ -117,6 +120,12 @@ pub(crate) fn router(network: &Network) {
         .run("h2", "ip route del default; ip -6 route del default; ip addr add 10.77.8.8 dev lo");
 }
 
+/// Bytes of all that lead over the satellite.
+pub(crate) fn over_the_satellite() -> u64 {
+    let cases = CASES.iter().filter(|case| case.server.0 == "h2").count();
+    2 * (cases * LENGTH) as u64
+}
+
 /// Those that fail, with the reason.
 pub(crate) fn failures(network: &Network) -> Vec<String> {
     let mut failures = Vec::new();
@@ -124,7 +133,7 @@ pub(crate) fn failures(network: &Network) -> Vec<String> {
         let to: SocketAddr = to.parse().unwrap();
         let listen: SocketAddr = server.1.parse().unwrap();
         let from = (from.0, from.1.parse().unwrap());
-        if let Err(error) = network.try_transfer(from, to, (server.0, listen), 300_000) {
+        if let Err(error) = network.try_transfer(from, to, (server.0, listen), LENGTH) {
             failures.push(format!("{name}: {error}"));
         }
     }
