@@ -23,6 +23,7 @@
 //! Before a queue has been seen nothing is known. Flows find their own windows, which may grow
 //! together as fast as one of them may alone.
 
+mod draining;
 mod path;
 mod probes;
 mod round;
@@ -33,6 +34,7 @@ use super::{PACKET, WIRE};
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
+use draining::{Draining, Shown};
 use path::Path;
 use probes::Probes;
 use round::Round;
@@ -108,26 +110,6 @@ const TELLING_ROUNDS: u32 = 8;
 /// also wait for their timers.
 const HELD: f64 = 1.25;
 
-/// The part of what the path holds that is in flight while the link is drained.
-const DRAINED: f64 = 0.75;
-
-/// The same if there still is a queue then: when it is another pair's, that one's window does not
-/// fill the link alone.
-const NEARLY_EMPTY: f64 = 0.1;
-
-/// The link is drained for so many rounds at most, and for twice what its queue takes.
-const DRAIN_ROUNDS: u32 = 6;
-
-/// It is when for so long, in seconds and in round trips, none was without a queue.
-const DRAIN_AFTER: f64 = 10.0;
-const DRAIN_AFTER_ROUNDS: f64 = 30.0;
-
-/// And when the queue has been too long for so many rounds in a row; not sooner than so long after
-/// the last time.
-const LONG_ROUNDS: u32 = 4;
-const DRAIN_APART: f64 = 2.0;
-const DRAIN_APART_ROUNDS: f64 = 8.0;
-
 /// A queue of no more than this, in seconds, is none.
 const NO_QUEUE: f64 = 0.000_5;
 
@@ -138,15 +120,6 @@ struct Lowered {
     /// What was delivered, in bytes a second.
     rate: f64,
     rounds: u32,
-}
-
-/// The link is being drained.
-#[derive(Debug, Clone, Copy)]
-struct Drain {
-    /// For so many rounds at most.
-    rounds: u32,
-    /// The part of what the path holds that is in flight then.
-    kept: f64,
 }
 
 /// See the module's head. Bytes are of payload, times in seconds.
@@ -180,10 +153,7 @@ pub(super) struct Estimate {
     /// Rounds before a raise since a loss was ours, and for how many after the next one.
     loss_hold: u32,
     next_loss_hold: u32,
-    drain: Option<Drain>,
-    /// When it last was, and when a round trip without a queue was last seen.
-    drained: Instant,
-    clear: Instant,
+    draining: Draining,
 }
 
 impl Estimate {
@@ -208,9 +178,7 @@ impl Estimate {
             long: 0,
             loss_hold: 0,
             next_loss_hold: LOSS_HOLD,
-            drain: None,
-            drained: Instant::ZERO,
-            clear: Instant::ZERO,
+            draining: Draining::new(),
         }
     }
 
@@ -221,10 +189,8 @@ impl Estimate {
 
     /// Bytes that all flows may have in flight.
     pub(super) fn window(&self) -> u64 {
-        match self.drain {
-            Some(drain) => self.window.min(self.drained_window(drain)) as u64,
-            None => self.window as u64,
-        }
+        let drained = self.draining.window(self.product()).unwrap_or(f64::INFINITY);
+        self.window.min(drained) as u64
     }
 
     /// The rate at which they take turns, once the link is found: a window in a round trip without
@@ -273,7 +239,7 @@ impl Estimate {
         let change = queue - std::mem::replace(&mut self.queue, queue);
         let before = self.window_before(now, rtt + span / 2.0);
         if queue < NO_QUEUE {
-            self.clear = now;
+            self.draining.note_clear(now);
         }
         if !self.found {
             let grows = rate > self.rate * FOUND_GROWTH;
@@ -288,8 +254,8 @@ impl Estimate {
             }
             return;
         }
-        if let Some(drain) = self.drain {
-            return self.go_on_draining(now, drain, round, rtt);
+        if self.draining.is_under_way() {
+            return self.go_on_draining(now, round, rtt);
         }
         if round.peak < self.window / 2.0 {
             // Hardly used: it says nothing of the link.
@@ -301,10 +267,9 @@ impl Estimate {
             self.path.vary(change);
         }
         self.steer(round, before, queue);
-        if self.is_to_drain(now, base) {
-            let queued = (2.0 * queue.max(0.0) / span) as u32;
-            let rounds = DRAIN_ROUNDS.saturating_add(queued);
-            self.drain = Some(Drain { rounds, kept: DRAINED });
+        let unseen = self.draining.is_unseen(now, base) && self.lowered.is_none();
+        if unseen || self.draining.is_doubtful(now, base, self.long) {
+            self.draining.begin(queue, span);
         }
     }
 
@@ -320,7 +285,7 @@ impl Estimate {
     /// The window follows from what the round has shown, for which it was `before`.
     fn steer(&mut self, round: &Round, before: f64, queue: f64) {
         if self.probes.is_under_way() {
-            self.window = self.probes.go_on(self.window, self.rate);
+            self.window = self.probes.go_on(self.window, self.rate, queue);
             return;
         }
         let target = self.path.queue();
@@ -349,7 +314,7 @@ impl Estimate {
             let kept = if lossy { (1.0 - excess) * (1.0 - CUT) } else { 1.0 };
             let lowered = self.window * kept - self.rate * (queue - target).max(0.0);
             // The link carries this much even now.
-            let carried = self.rate * self.path.base().unwrap_or(0.0) * kept;
+            let carried = self.product() * kept;
             self.lower(lowered.max(carried.min(self.window)));
             if lossy {
                 self.lossy = 0;
@@ -357,8 +322,7 @@ impl Estimate {
                 self.next_loss_hold = (self.next_loss_hold * 2).min(MAX_LOSS_HOLD);
             }
         } else if !lossy && probes {
-            self.window =
-                self.probes.begin(self.window, self.rate, self.path.base().unwrap_or(0.0));
+            self.window = self.probes.begin(self.window, self.rate, self.base());
         } else if !lossy {
             let weight = (round.seen.packets(PACKET) / 1_000.0).min(0.25);
             self.loss += (round.seen.loss() - self.loss).min(0.0) * weight;
@@ -393,7 +357,7 @@ impl Estimate {
             self.window += FILL * self.rate * (target - queue);
             self.raise = MIN_RAISE;
         } else if self.hold == 0 {
-            let known = self.best * self.path.base().unwrap_or(0.0);
+            let known = self.best * self.base();
             if self.window < LESS * known {
                 self.window = (self.window * 2.0).min(known);
                 self.remembers = true;
@@ -407,44 +371,33 @@ impl Estimate {
         }
     }
 
-    fn is_to_drain(&self, now: Instant, base: f64) -> bool {
-        let since = |at: Instant| now.saturating_since(at).as_secs_f64();
-        let unseen = since(self.clear) > DRAIN_AFTER.max(DRAIN_AFTER_ROUNDS * base);
-        let apart = since(self.drained) > DRAIN_APART.max(DRAIN_APART_ROUNDS * base);
-        apart && self.long >= LONG_ROUNDS || unseen && self.lowered.is_none()
+    /// The round trip without a queue, as far as is known.
+    fn base(&self) -> f64 {
+        self.path.base().unwrap_or(0.0)
     }
 
-    fn drained_window(&self, drain: Drain) -> f64 {
-        self.rate * self.path.base().unwrap_or(0.0) * drain.kept
+    /// What the path holds at the present rate, in bytes.
+    fn product(&self) -> f64 {
+        self.rate * self.base()
     }
 
     /// Another round in which the link is being drained.
-    fn go_on_draining(&mut self, now: Instant, drain: Drain, round: &Round, rtt: f64) {
-        let drained = round.peak <= self.drained_window(drain) * 1.1 + SEGMENT;
-        if !drained && drain.rounds > 0 {
-            self.drain = Some(Drain { rounds: drain.rounds - 1, ..drain });
-            return;
-        }
-        let longer = rtt - self.path.base().unwrap_or(rtt);
-        let longer = Some(longer).filter(|longer| drained && *longer > self.path.queue());
-        if longer.is_some() && drain.kept > NEARLY_EMPTY {
-            // Or others fill it, who would take this for the path's, too, and so on.
-            self.drain = Some(Drain { rounds: DRAIN_ROUNDS, kept: NEARLY_EMPTY });
-            return;
-        }
-        if let Some(longer) = longer {
+    fn go_on_draining(&mut self, now: Instant, round: &Round, rtt: f64) {
+        let (product, longer) = (self.product(), rtt - self.base());
+        let shown = self.draining.go_on(now, product, round.peak, longer, self.path.queue());
+        let Some(shown) = shown else { return };
+        if let Shown::Longer(longer) = shown {
             // What is left is no queue of ours: the path is longer, and holds more.
             self.path.replace(now, rtt);
             self.window += self.rate * longer;
         }
-        if drained {
+        if shown != Shown::Nothing {
             // What it was lowered to before the queue was gone may be much more than the link
             // holds.
-            let holds = self.rate * (self.path.base().unwrap_or(rtt) + self.path.queue());
+            let holds = self.rate * (self.base() + self.path.queue());
             self.window = self.window.min(holds * HELD).max(MIN_WINDOW);
         }
-        (self.drained, self.clear) = (now, now);
-        (self.drain, self.lowered) = (None, None);
+        self.lowered = None;
         (self.long, self.hold) = (0, RAISE_ROUNDS);
     }
 }

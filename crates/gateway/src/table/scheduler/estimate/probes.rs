@@ -64,9 +64,9 @@ impl Probes {
         window * (1.0 + raise)
     }
 
-    /// Another round of the present one, in which `rate` was delivered with `window`. The window
-    /// then.
-    pub(super) fn go_on(&mut self, window: f64, rate: f64) -> f64 {
+    /// Another round of the present one, in which `rate` was delivered with `window`, and there may
+    /// be a queue of so many seconds. The window then.
+    pub(super) fn go_on(&mut self, window: f64, rate: f64, queue: f64) -> f64 {
         let Some(probe) = &mut self.present else { return window };
         probe.rounds += 1;
         if probe.rounds < ROUNDS {
@@ -74,7 +74,8 @@ impl Probes {
         }
         let Probe { raise, window: before, rate: rate_before, .. } = *probe;
         self.present = None;
-        let more = rate > rate_before * (1.0 + raise / 2.0);
+        // A long queue is one: somebody else has made room for a while.
+        let more = rate > rate_before * (1.0 + raise / 2.0) && queue < QUEUE;
         self.next_hold = if more { APART } else { (self.next_hold * 2).min(MAX_APART) };
         self.hold = self.next_hold;
         match more {
@@ -94,13 +95,27 @@ mod tests {
         assert_eq!((0..12).position(|_| probes.is_due()), Some(9));
         let window = probes.begin(100.0, 50.0, 0.2);
         assert_eq!(window, 125.0);
-        assert_eq!(probes.go_on(window, 50.0), 125.0, "it does not show yet");
-        assert_eq!(probes.go_on(window, 60.0), 187.5);
-        assert_eq!(probes.go_on(187.5, 60.0), 187.5);
-        assert_eq!(probes.go_on(187.5, 70.0), 125.0, "it brought less than half of what it was");
+        assert_eq!(probes.go_on(window, 50.0, 0.01), 125.0, "it does not show yet");
+        assert_eq!(probes.go_on(window, 60.0, 0.01), 187.5);
+        assert_eq!(probes.go_on(187.5, 60.0, 0.01), 187.5);
+        assert_eq!(
+            probes.go_on(187.5, 70.0, 0.01),
+            125.0,
+            "it brought less than half of what it was"
+        );
         assert!(!probes.is_under_way());
         let window = Probes::new().begin(100.0, 50.0, 0.5);
         assert!((window - 110.0).abs() < 1e-6, "no queue of 125 ms: {window}");
         assert_eq!((0..40).position(|_| probes.is_due()), Some(19));
+    }
+
+    #[test]
+    fn a_raise_does_not_stand_where_a_long_queue_does() {
+        for (queue, then) in [(0.04, 187.5), (0.06, 100.0)] {
+            let mut probes = Probes::new();
+            let window = probes.begin(100.0, 50.0, 0.2);
+            probes.go_on(window, 50.0, 0.0);
+            assert_eq!(probes.go_on(window, 75.0, queue), then);
+        }
     }
 }
