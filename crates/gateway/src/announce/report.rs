@@ -28,6 +28,9 @@ const REPORTS: u8 = 3;
 pub(crate) struct Identity(NonZeroU32);
 
 impl Identity {
+    /// Stands for all gateways behind one carrier.
+    pub(crate) const OF_CARRIER: Identity = Identity(NonZeroU32::MAX);
+
     /// The identity of these bits; none, if all are zero.
     pub(crate) fn new(bits: u32) -> Option<Identity> {
         NonZeroU32::new(bits).map(Identity)

@@ -16,7 +16,7 @@
 //! | one for eight from the beginning | 12.76 | 13.69 | | 15.10 |
 //! | 64 in a round trip | 7.75 | 9.13 | 9.81 | 10.90 |
 
-use super::{FoundBy, LegConfig};
+use super::LegConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::KEYS;
 use bentpipe_core::tcp::receiver::AckPolicy;
@@ -96,7 +96,7 @@ impl LegConfig {
             true => Acknowledgments { usual: THINNED, thins: false, prompts: false },
             false => {
                 let thins = peer && self.ack_by_link;
-                let prompts = thins && self.found_by == FoundBy::AllFlows;
+                let prompts = thins && self.found_by.is_together();
                 Acknowledgments { usual: self.ack_policy, thins, prompts }
             }
         }
@@ -116,6 +116,7 @@ impl LegConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::FoundBy;
     use crate::{Config, Losses};
     use bentpipe_core::units::Rate;
 

@@ -20,4 +20,13 @@ pub enum FoundBy {
     /// All flows to a remote gateway find one window together, and take turns to fill it: the
     /// link's queue stays at some milliseconds. Beside others who fill the queue they get little.
     AllFlows,
+    /// The same, and all remotes lie behind one carrier: the flows to all of them do it together.
+    AllRemotes,
+}
+
+impl FoundBy {
+    /// Whether flows find a window together.
+    pub(crate) fn is_together(self) -> bool {
+        self != FoundBy::EachFlow
+    }
 }

@@ -21,7 +21,7 @@ impl<B: Buffer> Gateway<B> {
 
     /// What is reported to peers.
     pub(super) fn report(&self) -> Option<Report> {
-        let together = self.config.satellite.found_by == FoundBy::AllFlows;
+        let together = self.config.satellite.found_by.is_together();
         self.identity
             .filter(|_| self.config.announce && together)
             .map(|identity| Report { identity })
@@ -57,7 +57,7 @@ impl<B: Buffer> Gateway<B> {
         let Some(spliced) = self.flows[id].spliced() else { return };
         let peer = spliced.splice().leg(leg).peer;
         let known = self.links.remotes.identity_of(host);
-        let of_host = known.and_then(|identity| self.links.remotes.find(identity));
+        let of_host = known.and_then(|identity| self.find_remote(identity));
         let remote = of_host.or_else(|| self.links.remotes.only().filter(|_| peer));
         if remote.is_some() {
             self.change_remote(id, remote);
@@ -70,7 +70,7 @@ impl<B: Buffer> Gateway<B> {
         let of_host = self.links.remotes.note_host(host, identity);
         let Some(remote) = self.remote(identity) else { return };
         let of_flow = self.flows[id].remote;
-        let of_host = of_host.and_then(|identity| self.links.remotes.find(identity));
+        let of_host = of_host.and_then(|identity| self.find_remote(identity));
         if of_flow != Some(remote) {
             self.change_remote(id, Some(remote));
         }
@@ -86,13 +86,25 @@ impl<B: Buffer> Gateway<B> {
         if !Remotes::are_apart(&leg) {
             return None;
         }
-        if let Some(known) = self.links.remotes.find(identity) {
+        if let Some(known) = self.find_remote(identity) {
             return Some(known);
         }
         if let Some(oldest) = self.links.remotes.surplus() {
             self.dissolve(oldest);
         }
-        Some(self.links.remotes.insert(identity, &leg))
+        Some(self.links.remotes.insert(self.known_as(identity), &leg))
+    }
+
+    fn find_remote(&self, identity: Identity) -> Option<RemoteId> {
+        self.links.remotes.find(self.known_as(identity))
+    }
+
+    /// Behind one carrier all remotes count as one.
+    fn known_as(&self, identity: Identity) -> Identity {
+        match self.config.satellite.found_by {
+            FoundBy::AllRemotes => Identity::OF_CARRIER,
+            FoundBy::EachFlow | FoundBy::AllFlows => identity,
+        }
     }
 
     /// Forgets a remote. Its flows share the side's link, each with a window of its own.

@@ -16,7 +16,7 @@ mod hosts;
 
 use super::scheduler::LinkScheduler;
 use crate::announce::Identity;
-use crate::config::{FoundBy, LegConfig};
+use crate::config::LegConfig;
 use bentpipe_core::time::{Instant, earliest};
 use hosts::Hosts;
 use slab::Slab;
@@ -74,7 +74,7 @@ pub(super) struct Remotes {
 impl Remotes {
     /// Whether remotes have links of their own behind such a leg: its link's rate is to be found.
     pub(super) fn are_apart(leg: &LegConfig) -> bool {
-        leg.found_by == FoundBy::AllFlows && leg.is_watched() && leg.rate.is_none()
+        leg.found_by.is_together() && leg.is_watched() && leg.rate.is_none()
     }
 
     /// The remote of this identity, if it is known.

@@ -418,3 +418,22 @@ fn a_thief_of_an_identity_takes_nothing_from_other_remotes() {
         assert!(robbed > a * 3 / 4 || !matches!(way, Way::Silent), "{robbed} of {a}");
     }
 }
+
+/// Also with an identity that another remote had, and after one has booted again.
+#[test]
+fn behind_one_carrier_all_remotes_count_as_one() {
+    let mut hub = Hub::new();
+    let mut config = hub.table.gateway.config().clone();
+    config.satellite.found_by = FoundBy::AllRemotes;
+    hub.table.gateway.reconfigure(config);
+    for (flow, identity) in [((4000, 1), A), ((4001, 2), B), ((4002, 1), B)] {
+        hub.open(flow, true);
+        hub.report(flow, identity);
+    }
+    let flows = |hub: &Hub| hub.remotes().into_iter().map(|(_, flows)| flows).collect::<Vec<_>>();
+    assert_eq!(flows(&hub), [3]);
+    let mut config = hub.table.gateway.config().clone();
+    config.satellite.found_by = FoundBy::AllFlows;
+    hub.table.gateway.reconfigure(config);
+    assert_eq!(hub.remotes(), [(B, 3)], "both hosts were last heard of with it");
+}

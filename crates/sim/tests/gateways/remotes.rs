@@ -90,3 +90,30 @@ fn a_link_that_is_down_keeps_no_other_remote_waiting() {
     assert!(outcome.run.lost > 0 && again >= 0.95, "{}", brief(&outcome));
     assert!(meanwhile >= 0.95 && waiting <= 60.0, "{}", brief(&outcome));
 }
+
+/// Of a hub and six remotes, with two flows to each.
+#[test]
+fn behind_one_carrier_the_flows_to_all_remotes_find_it_together() {
+    let mut text = "[run]\nduration = \"40s\"\n\
+         [record]\ninterval = \"10ms\"\nlink = [\"queue\", \"throughput\"]\nlinks = [\"carrier\"]\n\
+         [host.server]\ntcp = \"linux\"\n[router.r]\n\
+         [gateway.hub]\nlan-links = \"server-side\"\nsatellite.found-by = \"all-remotes\"\n\
+         [link.server-side]\nbetween = [\"server\", \"hub\"]\nprofile = \"lan\"\n\
+         [link.carrier]\nbetween = [\"hub\", \"r\"]\nrate = \"20Mbit/s\"\ndelay = \"250ms\"\nqueue = \"20000packets\"\n"
+        .to_owned();
+    for n in 0..6 {
+        text += &format!(
+            "[host.c{n}]\ntcp = \"linux\"\n\
+             [gateway.g{n}]\nlan-links = \"lan{n}\"\nsatellite.found-by = \"all-flows\"\n\
+             [link.lan{n}]\nbetween = [\"c{n}\", \"g{n}\"]\nprofile = \"lan\"\n\
+             [link.r{n}]\nbetween = [\"r\", \"g{n}\"]\nprofile = \"lan\"\n\
+             [flow.f{n}]\nfrom = \"server\"\nto = \"c{n}\"\nopened-by = \"to\"\ncount = 2\nstart = \"{n}s\"\n"
+        );
+    }
+    let outcome = outcome(&text);
+    let carrier = ("carrier", 20.0);
+    let [carried, waiting] =
+        [carried(&outcome, carrier, 15..40), waiting(&outcome, carrier, 15..40)];
+    println!("{carried:.3} carried, {waiting:.1} ms");
+    assert!(carried >= 0.95 && waiting <= 40.0, "{}", brief(&outcome));
+}

@@ -3,6 +3,7 @@
 use super::hosts::MAX_HOSTS;
 use super::*;
 use crate::Config;
+use crate::config::FoundBy;
 use crate::table::scheduler::{DrrEntry, Sent};
 use std::net::Ipv4Addr;
 
