@@ -215,7 +215,8 @@ impl<B: Buffer> SplicedFlow<B> {
         };
         let delivered = self.splice.free(leg, acked);
         let end = tcp.seq + len as u64;
-        if end.distance_from(releasing.furthest[leg]) > 0 && !stale {
+        let is_new = end.distance_from(releasing.furthest[leg]) > 0 && !stale;
+        if is_new {
             // It sends what it has not sent before, so the path works again, as where it
             // acknowledges (fault seed 107627986). What is repeated, by it or another gateway, says
             // nothing.
@@ -223,8 +224,11 @@ impl<B: Buffer> SplicedFlow<B> {
             self.splice.tcb_mut(leg).sender.end_back_off(now);
         }
         let goes_on = acked > Bytes::ZERO || self.splice.tcb(leg).sender.window_edge() > edge;
-        if releasing.unheard == Some(leg) && goes_on {
+        if releasing.unheard == Some(leg) && (goes_on || is_new) {
+            // All that was sent blindly may have been lost (fault seed 162690817).
             self.renew_blind_send(now, leg);
+        }
+        if releasing.unheard == Some(leg) && goes_on {
             releasing.taken_at = now;
         } else if acked > Bytes::ZERO && releasing.unheard.is_none() {
             // It is slow, but goes on: the far host may be a slow reader, or a satellite away by

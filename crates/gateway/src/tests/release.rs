@@ -217,6 +217,24 @@ fn unconfirmed_bytes_are_followed_by_resets_that_only_a_gap_takes() {
     assert_eq!((table.gateway.flows(), table.gateway.held()), (0, 0));
 }
 
+/// Fault seed 162690817: all that was sent blindly fell into an outage, and the server was heard
+/// afterwards. What it repeats says nothing.
+#[test]
+fn what_a_host_has_not_sent_before_renews_what_is_sent_blindly() {
+    let mut table = Table::with_backlog(&[7; 5000]);
+    for value in 503..505 {
+        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
+    }
+    let blindly = table.wait(Duration::from_secs(30));
+    assert!(data_to(Side::Satellite, &blindly).contains(&(1, 1448)), "{blindly:?}");
+    for (seq, renews) in [(1, true), (1, false), (4, true)] {
+        let tcp = Table::echoing(Side::Satellite, seq, 1, 7_000 + seq as u32, 502);
+        let mut sent = table.send(Side::Satellite, tcp, b"new");
+        sent.extend(table.wait(Duration::from_secs(8)));
+        assert_eq!(data_to(Side::Satellite, &sent).contains(&(1, 1448)), renews, "{sent:?}");
+    }
+}
+
 #[test]
 fn an_acknowledgment_of_what_was_never_sent_shows_a_change() {
     let mut table = Table::new(Config::default());
