@@ -70,10 +70,7 @@ fn a_flow_that_holds_nothing_is_released_when_its_route_changes() {
 /// acknowledgments, and what the client sends meanwhile is forwarded.
 #[test]
 fn what_is_held_is_sent_blindly_after_a_one_way_change() {
-    let mut table = Table::with_backlog(&[7; 5000]);
-    for value in 503..505 {
-        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
-    }
+    let mut table = with_backlog_and_another_route();
     let held = table.gateway.held();
     let new = Table::echoing(Side::Lan, 5001, 1, 506, 9_000);
     assert_eq!(table.fate(Side::Lan, &new, b"new"), Disposition::Forward(Reason::Route));
@@ -95,10 +92,7 @@ fn what_is_held_is_sent_blindly_after_a_one_way_change() {
 /// has little room, and is sent the rest for as long as it takes some.
 #[test]
 fn a_host_that_is_heard_after_all_is_sent_what_it_misses_until_it_has_it() {
-    let mut table = Table::with_backlog(&[7; 5000]);
-    for value in 503..505 {
-        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
-    }
+    let mut table = with_backlog_and_another_route();
     let mut missing = vec![1, 1449, 2897, 4345];
     for (count, ack) in [1449, 2897, 4345, 5001].into_iter().enumerate() {
         // All rounds are over by then; without a word from the server nothing more is sent.
@@ -185,14 +179,20 @@ fn what_a_host_has_not_sent_before_ends_a_back_off() {
     }
 }
 
-/// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway
-/// is told; it delivers what it holds like any other.
-#[test]
-fn a_flow_that_is_being_released_is_not_reset_when_all_are() {
+/// 5,000 bytes are held for the server, whose packets do not come through here any more.
+fn with_backlog_and_another_route() -> Table {
     let mut table = Table::with_backlog(&[7; 5000]);
     for value in 503..505 {
         table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
     }
+    table
+}
+
+/// Packets went past the gateway. A flow that shows so itself has begun to leave before the gateway
+/// is told; it delivers what it holds like any other.
+#[test]
+fn a_flow_that_is_being_released_is_not_reset_when_all_are() {
+    let mut table = with_backlog_and_another_route();
     let held = table.gateway.held();
     table.gateway.release_all(table.now);
     assert_eq!((table.gateway.held(), table.gateway.summary().lost_bytes), (held, 0));
@@ -205,10 +205,7 @@ fn a_flow_that_is_being_released_is_not_reset_when_all_are() {
 /// only there; the client, whose connection may be sound, is not.
 #[test]
 fn unconfirmed_bytes_are_followed_by_resets_that_only_a_gap_takes() {
-    let mut table = Table::with_backlog(&[7; 5000]);
-    for value in 503..505 {
-        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
-    }
+    let mut table = with_backlog_and_another_route();
     let sent = table.wait(Duration::from_secs(61));
     let resets = resets_to(Side::Satellite, &sent);
     assert_eq!(resets, [1, 1449, 2897, 4345].map(|at| CLIENT_ISN + at));
@@ -221,10 +218,7 @@ fn unconfirmed_bytes_are_followed_by_resets_that_only_a_gap_takes() {
 /// afterwards. What it repeats says nothing.
 #[test]
 fn what_a_host_has_not_sent_before_renews_what_is_sent_blindly() {
-    let mut table = Table::with_backlog(&[7; 5000]);
-    for value in 503..505 {
-        table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
-    }
+    let mut table = with_backlog_and_another_route();
     let blindly = table.wait(Duration::from_secs(30));
     assert!(data_to(Side::Satellite, &blindly).contains(&(1, 1448)), "{blindly:?}");
     for (seq, renews) in [(1, true), (1, false), (4, true)] {

@@ -189,8 +189,10 @@ impl Estimate {
 
     /// Bytes that all flows may have in flight.
     pub(super) fn window(&self) -> u64 {
-        let drained = self.draining.window(self.product()).unwrap_or(f64::INFINITY);
-        self.window.min(drained) as u64
+        match self.draining.kept() {
+            Some(kept) => self.window.min(self.product() * kept) as u64,
+            None => self.window as u64,
+        }
     }
 
     /// The rate at which they take turns, once the link is found: a window in a round trip without
@@ -254,7 +256,7 @@ impl Estimate {
             }
             return;
         }
-        if self.draining.is_under_way() {
+        if self.draining.kept().is_some() {
             return self.go_on_draining(now, round, rtt);
         }
         if round.peak < self.window / 2.0 {

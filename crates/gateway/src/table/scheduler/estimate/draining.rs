@@ -58,14 +58,9 @@ impl Draining {
         Draining { drain: None, last: Instant::ZERO, clear: Instant::ZERO }
     }
 
-    /// What is in flight while a drain is under way, where the path holds `product` bytes.
-    pub(super) fn window(&self, product: f64) -> Option<f64> {
-        self.drain.map(|drain| product * drain.kept)
-    }
-
-    /// Whether one is under way.
-    pub(super) fn is_under_way(&self) -> bool {
-        self.drain.is_some()
+    /// The part of what the path holds that is in flight, while a drain is under way.
+    pub(super) fn kept(&self) -> Option<f64> {
+        self.drain.map(|drain| drain.kept)
     }
 
     /// A round trip without a queue was seen.
