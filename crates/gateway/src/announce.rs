@@ -9,7 +9,7 @@
 mod report;
 mod told_link;
 
-pub(crate) use report::{Identity, Report, ReportSchedule};
+pub(crate) use report::{Arrivals, ByteCount, Identity, Report, ReportSchedule};
 pub use told_link::ToldLink;
 
 use bentpipe_core::wire::TcpOptions;

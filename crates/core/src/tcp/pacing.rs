@@ -39,6 +39,11 @@ impl Pacer {
         self.next
     }
 
+    /// Nothing is to leave before this moment.
+    pub fn pause(&mut self, until: Instant) {
+        self.next = self.next.max(until);
+    }
+
     /// Something is to leave at `moment`, and waits for it.
     pub fn wait(&mut self, moment: Instant) {
         self.awaited = Some(moment);

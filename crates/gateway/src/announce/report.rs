@@ -1,16 +1,18 @@
-//! A gateway's identity in pure acknowledgments: by it the peer gateway tells remotes apart.
+//! A gateway's report in pure acknowledgments: who it is, and what has arrived.
 //!
-//! The option is that of the announcement. Its body is a version and four bytes, random for each
-//! boot. Of another version nothing is read, and what follows the four bytes is ignored.
+//! By its identity the peer gateway tells remotes apart. The option is that of the announcement.
+//! Its body begins with a version in four bits and the number of a count in four. The identity
+//! follows in four bytes, random for each boot. The [arrivals](Arrivals) have seven, where there
+//! are any. So it has room next to timestamps and a SACK block. Of another version nothing is read,
+//! and bytes behind these are ignored.
 //!
 //! It is never in a SYN: hosts without a gateway would see a number by which this one can be
-//! tracked. It is in no segment with data, and in three acknowledgments of a flow at most, of which
-//! no two follow each other. So a middlebox that drops segments with unknown options delays a flow,
-//! and stalls none.
+//! tracked. It is in no segment with data, and of a flow's acknowledgments no two that follow each
+//! other have one. So a middlebox that drops segments with unknown options delays a flow, and
+//! stalls none. Three of a flow's have the identity in any case, others with arrivals alone.
 //!
 //! The receiving gateway takes it off. Of a connection that it only forwards (a release, a flow
-//! that a restart has lost), a host may see one of the three. It ignores unknown options (RFC 9293,
-//! 3.1).
+//! that a restart has lost), a host may see one. It ignores unknown options (RFC 9293, 3.1).
 
 use super::IDENTIFIER;
 use bentpipe_core::wire::TcpOptions;
@@ -20,7 +22,7 @@ use std::num::NonZeroU32;
 /// Of the option's body.
 const VERSION: u8 = 1;
 
-/// Reports of one leg.
+/// Reports of one leg, whatever arrives.
 const REPORTS: u8 = 3;
 
 /// A gateway's name towards its peers.
@@ -37,18 +39,61 @@ impl Identity {
     }
 }
 
+/// What of a peer's data has arrived, by the clock of who reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arrivals {
+    /// Which flows are counted together: with another number it is another count. Below 16.
+    pub(crate) count: u8,
+    /// When the latest has, in microseconds that wrap.
+    pub(crate) micros: u32,
+    /// How much has: bytes of payload, copies among them.
+    pub(crate) bytes: ByteCount,
+}
+
+/// A count of bytes that wraps, with a grain of 16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ByteCount(u32);
+
+impl ByteCount {
+    const GRAIN: u64 = 16;
+    const BITS: u32 = 24;
+
+    /// Of so many bytes in all.
+    pub(crate) fn of(bytes: u64) -> ByteCount {
+        ByteCount((bytes / Self::GRAIN) as u32 & ((1 << Self::BITS) - 1))
+    }
+
+    /// Bytes from an earlier count to this one; None if it is no later one.
+    pub(crate) fn since(self, earlier: ByteCount) -> Option<u64> {
+        let grains = self.0.wrapping_sub(earlier.0) & ((1 << Self::BITS) - 1);
+        (grains >> (Self::BITS - 1) == 0).then_some(u64::from(grains) * Self::GRAIN)
+    }
+}
+
 /// A gateway's report to its peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Report {
     /// Its sender.
     pub(crate) identity: Identity,
+    /// What has arrived there from the peer.
+    pub(crate) arrivals: Option<Arrivals>,
 }
 
 impl Report {
     /// The report in `options`, if there is one that we understand.
     pub(crate) fn find(options: &TcpOptions) -> Option<Report> {
-        let [VERSION, a, b, c, d, ..] = *options.experiment(IDENTIFIER)? else { return None };
-        Identity::new(u32::from_be_bytes([a, b, c, d])).map(|identity| Report { identity })
+        let (&head, body) = options.experiment(IDENTIFIER)?.split_first()?;
+        let (identity, body) = body.split_first_chunk().filter(|_| head & 0xf == VERSION)?;
+        let identity = Identity::new(u32::from_be_bytes(*identity))?;
+        let arrivals = match *body {
+            [a, b, c, d, e, f, g, ..] => Some(Arrivals {
+                count: head >> 4,
+                micros: u32::from_be_bytes([a, b, c, d]),
+                bytes: ByteCount(u32::from_be_bytes([0, e, f, g])),
+            }),
+            _ => None,
+        };
+        Some(Report { identity, arrivals })
     }
 
     /// Takes reports off, those of other versions as well. False if there is none.
@@ -63,9 +108,21 @@ impl Report {
     /// Adds the report; false if there is no room. Older SACK blocks than the newest make room for
     /// it: they repeat what earlier acknowledgments have said (RFC 2018, 4).
     fn put(self, options: &mut TcpOptions) -> bool {
-        let [a, b, c, d] = self.identity.0.get().to_be_bytes();
-        options.sack.truncate(1);
-        options.add_experiment(IDENTIFIER, &[VERSION, a, b, c, d])
+        let mut body = vec![VERSION | self.arrivals.map_or(0, |arrivals| arrivals.count << 4)];
+        body.extend(self.identity.0.get().to_be_bytes());
+        if let Some(Arrivals { micros, bytes: ByteCount(bytes), .. }) = self.arrivals {
+            body.extend(micros.to_be_bytes());
+            body.extend(&bytes.to_be_bytes()[1..]);
+        }
+        let blocks = options.sack.clone();
+        while !options.add_experiment(IDENTIFIER, &body) {
+            if options.sack.len() <= 1 {
+                options.sack = blocks;
+                return false;
+            }
+            options.sack.truncate(options.sack.len() - 1);
+        }
+        true
     }
 }
 
@@ -83,11 +140,13 @@ impl ReportSchedule {
         ReportSchedule { left: REPORTS, just_reported: false }
     }
 
-    /// Adds the report to the options of the next acknowledgment, where one is due and has room.
-    pub(crate) fn report(&mut self, report: Report, options: &mut TcpOptions) {
-        let due = self.left > 0 && !self.just_reported;
+    /// Adds the report to the options of the next acknowledgment, where one is due and has room:
+    /// then true.
+    pub(crate) fn report(&mut self, report: Report, options: &mut TcpOptions) -> bool {
+        let due = (self.left > 0 || report.arrivals.is_some()) && !self.just_reported;
         self.just_reported = due && report.put(options);
-        self.left -= u8::from(self.just_reported);
+        self.left = self.left.saturating_sub(u8::from(self.just_reported));
+        self.just_reported
     }
 
     /// An acknowledgment leaves without a report.
@@ -102,7 +161,14 @@ mod tests {
     use bentpipe_core::wire::{SackBlock, SeqNum, Timestamps};
 
     fn report() -> Report {
-        Report { identity: Identity::new(0xdead_beef).unwrap() }
+        Report { identity: Identity::new(0xdead_beef).unwrap(), arrivals: None }
+    }
+
+    /// The same, with arrivals.
+    fn with_arrivals() -> Report {
+        let bytes = ByteCount::of(u64::MAX);
+        let arrivals = Arrivals { count: 9, micros: 0x0102_0304, bytes };
+        Report { arrivals: Some(arrivals), ..report() }
     }
 
     /// An acknowledgment's options, with so many SACK blocks.
@@ -116,47 +182,81 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_is_reported_as_it_is_and_taken_off() {
-        let mut reported = options(1);
-        assert!(report().put(&mut reported) && reported.fits());
-        assert_eq!(Report::find(&reported), Some(report()));
-        assert!(Report::strip(&mut reported));
-        assert_eq!(reported, options(1));
-        assert!(!Report::strip(&mut reported));
+    fn what_is_reported_is_read_as_it_is_and_taken_off() {
+        for report in [report(), with_arrivals()] {
+            let mut reported = options(1);
+            assert!(report.put(&mut reported) && reported.fits());
+            assert_eq!(Report::find(&reported), Some(report));
+            assert!(Report::strip(&mut reported));
+            assert_eq!(reported, options(1), "the newest SACK block stays");
+            assert!(!Report::strip(&mut reported));
+        }
+    }
+
+    #[test]
+    fn sack_blocks_stay_as_far_as_there_is_room() {
+        for (report, timestamps, blocks) in [
+            (report(), true, 1),
+            (with_arrivals(), true, 1),
+            (report(), false, 3),
+            (with_arrivals(), false, 2),
+        ] {
+            let mut reported = options(3);
+            reported.timestamps = reported.timestamps.filter(|_| timestamps);
+            assert!(report.put(&mut reported) && reported.fits());
+            assert_eq!(reported.sack.len(), blocks, "{report:?} {timestamps}");
+        }
     }
 
     #[test]
     fn another_version_and_no_identity_report_nothing_and_more_behind_it_the_same() {
+        let body = |head: u8, bytes: &[u8]| [&[head], bytes].concat();
+        let identity = [0xde, 0xad, 0xbe, 0xef];
+        let all = [&identity[..], &[1, 2, 3, 4, 0xff, 0xff, 0xff]].concat();
         for (body, expected) in [
-            (&[VERSION, 0xde, 0xad, 0xbe, 0xef, 7, 7][..], Some(report())),
-            (&[VERSION + 1, 0xde, 0xad, 0xbe, 0xef], None),
-            (&[VERSION, 0, 0, 0, 0], None),
-            (&[VERSION, 0xde, 0xad, 0xbe], None),
-            (&[], None),
+            (body(VERSION, &identity), Some(report())),
+            (body(VERSION, &all[..10]), Some(report())),
+            (body(0x90 | VERSION, &all), Some(with_arrivals())),
+            (body(0x90 | VERSION, &[&all[..], &[7, 7]].concat()), Some(with_arrivals())),
+            (body(VERSION + 1, &all), None),
+            (body(VERSION, &[0; 11]), None),
+            (body(VERSION, &identity[..3]), None),
+            (vec![], None),
         ] {
             let mut options = options(0);
-            assert!(options.add_experiment(IDENTIFIER, body));
+            assert!(options.add_experiment(IDENTIFIER, &body));
             assert_eq!(Report::find(&options), expected, "{body:?}");
             assert!(Report::strip(&mut options), "{body:?}");
         }
     }
 
+    #[test]
+    fn a_count_wraps_and_does_not_go_back() {
+        let since = |last: u64, first: u64| ByteCount::of(last).since(ByteCount::of(first));
+        assert_eq!(since(1_000_000, 1_000_000), Some(0));
+        assert_eq!(since(1_005_792, 1_000_000), Some(5_792));
+        assert_eq!(since((1 << 28) + 4_096, (1 << 28) - 4_096), Some(8_192));
+        assert_eq!(since(1_000_000, 1_000_016), None);
+    }
+
     /// Whether each of these acknowledgments, with so many SACK blocks, has a report.
-    fn reports(blocks: &[usize]) -> Vec<bool> {
+    fn reports(report: Report, blocks: &[usize]) -> Vec<bool> {
         let mut schedule = ReportSchedule::new();
         let mut reports = |blocks: &usize| {
             let mut options = options(*blocks);
-            schedule.report(report(), &mut options);
-            Report::find(&options).is_some()
+            let reports = schedule.report(report, &mut options);
+            assert_eq!(Report::find(&options).is_some(), reports);
+            reports
         };
         blocks.iter().map(&mut reports).collect()
     }
 
     #[test]
-    fn three_are_sent_and_never_two_in_a_row() {
+    fn three_are_sent_or_more_with_arrivals_and_never_two_in_a_row() {
         let [yes, no] = [true, false];
-        assert_eq!(reports(&[0; 8]), [yes, no, yes, no, yes, no, no, no]);
-        // It takes the room of older SACK blocks.
-        assert_eq!(reports(&[2, 3, 4, 1, 0]), [yes, no, yes, no, yes]);
+        assert_eq!(reports(report(), &[0; 8]), [yes, no, yes, no, yes, no, no, no]);
+        assert_eq!(reports(with_arrivals(), &[0; 8]), [yes, no, yes, no, yes, no, yes, no]);
+        // They take the room of older SACK blocks.
+        assert_eq!(reports(report(), &[2, 3, 4, 1, 0]), [yes, no, yes, no, yes]);
     }
 }

@@ -7,7 +7,7 @@ use crate::mechanisms::{Backlog, Observed, Offered, is_unheard};
 use crate::segment::Segment;
 use crate::splice::Allowance;
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
 
@@ -122,6 +122,33 @@ impl<B: Buffer> SplicedFlow<B> {
         self.keep_ahead(leg);
     }
 
+    /// The link behind `leg` may bring so much in a round trip from a peer gateway.
+    pub(crate) fn expect(&mut self, leg: Leg, coming: impl FnOnce(Duration) -> Bytes) {
+        if self.splice.leg(leg).peer {
+            let product = coming(self.splice.leg(leg).round_trip());
+            self.tuners[leg].expect(product);
+        }
+    }
+
+    /// The same: so much of it will be this flow's.
+    pub(crate) fn expect_share(&mut self, leg: Leg, coming: impl FnOnce(Duration) -> Bytes) {
+        if self.splice.leg(leg).peer {
+            let share = coming(self.splice.leg(leg).round_trip());
+            self.tuners[leg].expect_round(share);
+            self.acknowledge_by_what_comes(leg);
+        }
+    }
+
+    /// The link behind `leg` takes away so many bytes in a round trip.
+    pub(crate) fn provide(&mut self, leg: Leg, window: Bytes) {
+        self.tuners[leg.other()].expect(window);
+    }
+
+    fn acknowledge_by_what_comes(&mut self, leg: Leg) {
+        let coming = self.tuners[leg].coming();
+        self.splice.leg_mut(leg).acknowledge_by(coming);
+    }
+
     /// Something of stream `leg` has come behind a hole.
     pub(super) fn fill_discarded(&mut self, leg: Leg) {
         let [near, far] = self.splice.round_trips(leg);
@@ -153,8 +180,7 @@ impl<B: Buffer> SplicedFlow<B> {
         if sender.is_done() {
             self.tuners[leg].all_delivered();
         }
-        let best = self.tuners[leg].best();
-        self.splice.leg_mut(leg).acknowledge_by(best);
+        self.acknowledge_by_what_comes(leg);
         self.keep_ahead(leg);
     }
 }

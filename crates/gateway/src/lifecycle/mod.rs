@@ -91,7 +91,7 @@ impl<B: Buffer> SplicedFlow<B> {
             let (comes, goes) = (legs[leg].arriving_window, legs[leg.other()].filling_window);
             // Twice what a gateway that knows the link as we do may begin with.
             let start = comes.map_or(Bytes::ZERO, |window| window.saturating_mul(2).min(first));
-            BufferTuner::new(now, start, config.stream_limit([comes, goes]))
+            BufferTuner::new(now, start, config.stream_limit([comes, goes])).promising(first)
         };
         let aqm = |leg: Leg| {
             let handshake = legs[leg].tcb.handshake();

@@ -18,7 +18,7 @@
 //! It grows at once. It shrinks when it has delivered less for several rounds, as a loss holds up
 //! what follows it, and by a quarter a round; right edges that were promised stay.
 
-use crate::config::StreamLimit;
+use crate::config::{StreamLimit, with_a_quarter};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Offset};
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,10 @@ pub(crate) struct BufferTuner {
     limits: StreamLimit,
     /// What it may hold at most, as far as has been measured.
     max: Bytes,
+    /// The same before it has delivered anything.
+    promised: Bytes,
+    /// What a round may bring, as long as few have shown that.
+    expected: Bytes,
     /// When the present round began, and what had been delivered then.
     round: (Instant, Offset),
     /// Bytes delivered in the latest rounds, the newest first.
@@ -103,6 +107,8 @@ impl BufferTuner {
     pub(crate) fn new(now: Instant, start: Bytes, limits: StreamLimit) -> BufferTuner {
         BufferTuner {
             capacity: start.max(MIN).min(limits.min),
+            promised: start,
+            expected: Bytes::ZERO,
             limits,
             max: limits.min,
             round: (now, Offset::FIRST),
@@ -115,9 +121,19 @@ impl BufferTuner {
         }
     }
 
+    /// The same stream, which may hold `promised` bytes before it has shown what it delivers.
+    pub(crate) fn promising(self, promised: Bytes) -> BufferTuner {
+        BufferTuner { promised, ..self }
+    }
+
     /// The most that was delivered in one of the latest rounds, in bytes.
-    pub(crate) fn best(&self) -> Bytes {
+    fn best(&self) -> Bytes {
         self.rounds.iter().max().copied().unwrap_or(Bytes::ZERO)
+    }
+
+    /// What a round brings, or may bring as far as is known, in bytes.
+    pub(crate) fn coming(&self) -> Bytes {
+        self.best().max(self.expected)
     }
 
     /// What it may hold at most, in bytes.
@@ -175,6 +191,21 @@ impl BufferTuner {
         self.round.1 = delivered;
     }
 
+    /// So many bytes may come in a round trip: twice that is promised, and a quarter more.
+    pub(crate) fn expect(&mut self, product: Bytes) {
+        let bytes = with_a_quarter(product.count()) * 2;
+        let bytes = bytes.min(self.promised).min(self.limits.max);
+        self.max = self.max.max(bytes);
+        self.grow(bytes);
+    }
+
+    /// A round will bring so many bytes, until some have shown what they bring.
+    pub(crate) fn expect_round(&mut self, bytes: Bytes) {
+        if self.rounds[ROUNDS - 1].is_zero() {
+            self.expected = bytes;
+        }
+    }
+
     /// What comes from the near host misses `bytes` more.
     pub(crate) fn note_holes(&mut self, bytes: Bytes) {
         self.lost += bytes;
@@ -213,6 +244,7 @@ impl BufferTuner {
         let lossy = self.lost.as_f64() > LOSSY * self.delivered.as_f64();
         self.rounds.rotate_right(1);
         self.rounds[0] = per_round;
+        self.expected /= 2;
         // Where the longer round trip is that to the near host, what comes in the next one must
         // have been promised in this one, and what a loss holds up waits here for as long.
         let rounds = if lossy || from > to { 4 } else { 2 };

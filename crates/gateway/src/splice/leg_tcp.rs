@@ -154,20 +154,24 @@ impl LegTcp {
         receiver.set_ack_policy(self.acknowledgments.at(segments, round_trip));
     }
 
-    /// Adds a `report` to what is sent to a peer gateway, if it is an acknowledgment that has room.
+    /// Adds a `report` to what is sent to a peer gateway, if it is an acknowledgment that has room:
+    /// then true.
     ///
     /// None is in one that repeats an earlier one or opens a window: if a middlebox drops those
     /// with a report, the next one is to pass.
-    pub(crate) fn report(&mut self, report: Report, out: &mut Outgoing) {
+    pub(crate) fn report(&mut self, report: Report, out: &mut Outgoing) -> bool {
         let data_has_come = self.tcb.receiver.rcv_nxt() > Offset::FIRST;
         if !self.peer || !data_has_come || !out.data.is_empty() || out.tcp.flags != Flags::ACK {
-            return;
+            return false;
         }
         match out.cause {
             Cause::Segments | Cause::AckTimer | Cause::OutOfOrder | Cause::HoleFilled => {
-                self.reports.report(report, &mut out.tcp.options);
+                self.reports.report(report, &mut out.tcp.options)
             }
-            _ => self.reports.pass(),
+            _ => {
+                self.reports.pass();
+                false
+            }
         }
     }
 

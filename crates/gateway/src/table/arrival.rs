@@ -263,6 +263,7 @@ impl<B: Buffer> Gateway<B> {
             }
         }
         self.guess_remote(id);
+        self.expect_arrivals(id);
     }
 
     /// A segment of a connection whose SYN-ACK has come, of which the handshake says what becomes
@@ -316,7 +317,7 @@ impl<B: Buffer> Gateway<B> {
             Some(tcp) => Segment { tcp, ..segment },
             None => segment,
         };
-        let mut reported = false;
+        let (mut reported, mut acknowledged) = (false, false);
         let done = self.with_flow(id, |flow, context| {
             match flow.lets_past(leg, &segment) {
                 Some(Past::Forward) => return Taken::Past,
@@ -339,8 +340,12 @@ impl<B: Buffer> Gateway<B> {
             if !segment.payload.is_empty() {
                 context.acknowledge_promptly(now, id, flow, leg);
             }
+            if received.accepted {
+                context.note_arrived(now, id, leg, segment.payload.len());
+            }
             context.watch_links(now, flow);
             reported = received.accepted && confirmed && flow.splice().leg(leg).peer;
+            acknowledged = !received.delivered.is_zero();
             if let Some(bypass) = received.bypassed {
                 context.on_bypass(now, flow, ends, leg, bypass);
             }
@@ -356,9 +361,10 @@ impl<B: Buffer> Gateway<B> {
         if let Some(report) = report.filter(|_| reported)
             && self.flows.contains(id)
         {
-            self.on_report(id, report);
+            self.on_report(now, id, report);
         } else {
-            self.guess_late(id);
+            let pure = segment.payload.is_empty() && segment.tcp.flags == Flags::ACK;
+            self.guess_late(id, pure && acknowledged);
         }
         match done {
             Some(Taken::Past) => Disposition::Forward(Reason::Past),

@@ -10,7 +10,10 @@ use crate::announce::{Identity, Report};
 use crate::config::FoundBy;
 use crate::key::Endpoint;
 use crate::leg::Leg;
+use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::Instant;
+use bentpipe_core::units::Offset;
 
 impl<B: Buffer> Gateway<B> {
     /// Tells peer gateways this identity, which is to be random for each boot. Without it, or if it
@@ -24,11 +27,11 @@ impl<B: Buffer> Gateway<B> {
         let together = self.config.satellite.found_by.is_together();
         self.identity
             .filter(|_| self.config.announce && together)
-            .map(|identity| Report { identity })
+            .map(|identity| Report { identity, arrivals: None })
     }
 
     /// Flow `id` begins: if there is a peer gateway at its other end, it is held to lead to the
-    /// remote of its host, or to the only one.
+    /// remote of its host, or to the only one, or else to one that will report.
     pub(super) fn guess_remote(&mut self, id: usize) {
         let Some((leg, (host, _))) = self.far_end(id) else { return };
         let spliced = self.flows[id].spliced();
@@ -37,7 +40,7 @@ impl<B: Buffer> Gateway<B> {
         }
         let known = self.links.remotes.identity_of(host);
         let remote = match known.and_then(|identity| self.remote(identity)) {
-            None => self.links.remotes.only(),
+            None => self.links.remotes.only().or_else(|| self.newcomers()),
             remote => remote,
         };
         if remote.is_some() {
@@ -45,35 +48,66 @@ impl<B: Buffer> Gateway<B> {
         }
     }
 
+    /// Where flows belong whose remote is not known, if remotes have links of their own. Behind one
+    /// carrier any remote is as good as another one.
+    fn newcomers(&mut self) -> Option<RemoteId> {
+        match self.config.satellite.found_by {
+            FoundBy::EachFlow => None,
+            FoundBy::AllRemotes => self.remote(Identity::OF_CARRIER),
+            FoundBy::AllFlows => {
+                let leg = self.described(Side::Satellite);
+                if !Remotes::are_apart(&leg) {
+                    return None;
+                }
+                self.make_room_for_remote();
+                Some(self.links.remotes.newcomers(&leg))
+            }
+        }
+    }
+
     /// Something has happened to flow `id`, whose remote is not known yet. If its host's is, that
     /// is it: also where the connection's SYN has lost the announcement, as its link is the same.
-    /// So is the only one, if there is a peer gateway.
-    pub(super) fn guess_late(&mut self, id: usize) {
-        let unknown = self.flows.get(id).is_some_and(|flow| flow.remote.is_none());
-        if !unknown || self.links.remotes.is_empty() {
+    /// So is the only one, if there is a peer gateway. One that has `acknowledged` something, and
+    /// has not reported with that, does not report.
+    pub(super) fn guess_late(&mut self, id: usize, acknowledged: bool) {
+        let remotes = &self.links.remotes;
+        let Some(flow) = self.flows.get(id) else { return };
+        let unnamed = flow.remote.is_some_and(|remote| remotes.is_unnamed(remote));
+        let is_known = flow.remote.is_some() || remotes.is_empty();
+        if is_known && !unnamed {
             return;
         }
         let Some((leg, (host, _))) = self.far_end(id) else { return };
         let Some(spliced) = self.flows[id].spliced() else { return };
-        let peer = spliced.splice().leg(leg).peer;
+        let LegTcp { peer, tcb, .. } = spliced.splice().leg(leg);
+        let (peer, sent) = (*peer, tcb.sender.snd_una() > Offset::FIRST);
         let known = self.links.remotes.identity_of(host);
         let of_host = known.and_then(|identity| self.find_remote(identity));
         let remote = of_host.or_else(|| self.links.remotes.only().filter(|_| peer));
-        if remote.is_some() {
+        if remote.is_some() || unnamed && sent && acknowledged {
             self.change_remote(id, remote);
         }
     }
 
     /// A peer gateway has reported its identity in an acceptable segment of flow `id`.
-    pub(super) fn on_report(&mut self, id: usize, Report { identity }: Report) {
+    pub(super) fn on_report(&mut self, now: Instant, id: usize, report: Report) {
+        let identity = report.identity;
         let Some((_, (host, _))) = self.far_end(id) else { return };
         let of_host = self.links.remotes.note_host(host, identity);
-        let Some(remote) = self.remote(identity) else { return };
         let of_flow = self.flows[id].remote;
+        if let Some(newcomers) = of_flow.filter(|remote| self.links.remotes.is_unnamed(*remote))
+            && self.find_remote(identity).is_none()
+        {
+            // It is the first of them to be known. What has shown of the link was mostly its.
+            self.links.remotes.name(newcomers, self.known_as(identity));
+        }
+        let Some(remote) = self.remote(identity) else { return };
         let of_host = of_host.and_then(|identity| self.find_remote(identity));
         if of_flow != Some(remote) {
             self.change_remote(id, Some(remote));
         }
+        self.links.remotes.link_mut(remote).on_peer_report(now, report);
+        self.follow_links(id);
         // Another identity has taken its place.
         for former in [of_host, of_flow].into_iter().flatten() {
             self.links.remotes.remove_if_over(former, remote);
@@ -89,10 +123,14 @@ impl<B: Buffer> Gateway<B> {
         if let Some(known) = self.find_remote(identity) {
             return Some(known);
         }
+        self.make_room_for_remote();
+        Some(self.links.remotes.insert(self.known_as(identity), &leg))
+    }
+
+    fn make_room_for_remote(&mut self) {
         if let Some(oldest) = self.links.remotes.surplus() {
             self.dissolve(oldest);
         }
-        Some(self.links.remotes.insert(self.known_as(identity), &leg))
     }
 
     fn find_remote(&self, identity: Identity) -> Option<RemoteId> {

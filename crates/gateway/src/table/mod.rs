@@ -28,6 +28,7 @@ mod scheduler;
 mod successor;
 mod time_wait;
 mod timers;
+mod to_peer;
 mod told;
 mod transmit;
 mod unsplit;
@@ -329,9 +330,7 @@ impl<B: Buffer> Gateway<B> {
                     return None;
                 }
             };
-            if let Some(report) = context.report.filter(|_| sides[leg] == Side::Satellite) {
-                flow.leg_mut(leg).report(report, &mut out);
-            }
+            context.report(now, id, flow, leg, &mut out);
             let smss = flow.splice().tcb(leg).sender.smss();
             let len = out.data.end - out.data.start;
             let gso_size = (len > smss).then_some(smss.count() as u16);

@@ -38,6 +38,11 @@ impl RemoteId {
         RemoteId(place.expect("there are at most 1,024"))
     }
 
+    /// A number below 16 that another one hardly has.
+    pub(super) fn low_bits(self) -> u8 {
+        (self.0.get() % 16) as u8
+    }
+
     fn slot(self) -> usize {
         usize::from(self.0.get()) - 1
     }
@@ -46,7 +51,8 @@ impl RemoteId {
 /// A gateway behind the satellite link.
 #[derive(Debug)]
 struct Remote {
-    identity: Identity,
+    /// None of the newcomers.
+    identity: Option<Identity>,
     link: LinkScheduler,
     /// The flows that lead to it.
     flows: BTreeSet<usize>,
@@ -63,6 +69,8 @@ struct Remote {
 pub(super) struct Remotes {
     remotes: Slab<Remote>,
     by_identity: BTreeMap<Identity, RemoteId>,
+    /// The flows whose remote has not reported yet have a link for themselves.
+    newcomers: Option<RemoteId>,
     hosts: Hosts,
     uses: u64,
     /// Remotes whose next turns may be other ones than were looked up.
@@ -84,23 +92,48 @@ impl Remotes {
 
     /// Adds a remote, whose link is behind `leg`. There must be [room](Remotes::surplus).
     pub(super) fn insert(&mut self, identity: Identity, leg: &LegConfig) -> RemoteId {
+        let id = self.insert_unnamed(leg);
+        self.name(id, identity);
+        id
+    }
+
+    /// Flows whose remote is not known, and may report soon: they share a link behind `leg`. There
+    /// must be room for it.
+    pub(super) fn newcomers(&mut self, leg: &LegConfig) -> RemoteId {
+        let id = self.newcomers.unwrap_or_else(|| self.insert_unnamed(leg));
+        self.newcomers = Some(id);
+        id
+    }
+
+    /// Whether this stands for the flows whose remote is not known.
+    pub(super) fn is_unnamed(&self, id: RemoteId) -> bool {
+        self.newcomers == Some(id)
+    }
+
+    /// A remote has reported its identity.
+    pub(super) fn name(&mut self, id: RemoteId, identity: Identity) {
+        self.remotes[id.slot()].identity = Some(identity);
+        self.by_identity.insert(identity, id);
+        self.newcomers = self.newcomers.filter(|newcomers| *newcomers != id);
+    }
+
+    fn insert_unnamed(&mut self, leg: &LegConfig) -> RemoteId {
         self.uses += 1;
-        let id = RemoteId::of(self.remotes.insert(Remote {
-            identity,
+        RemoteId::of(self.remotes.insert(Remote {
+            identity: None,
             link: LinkScheduler::of_remote(leg),
             flows: BTreeSet::new(),
             used: self.uses,
             is_touched: false,
             due: None,
-        }));
-        self.by_identity.insert(identity, id);
-        id
+        }))
     }
 
     /// The remote that has to go before another one comes, if any.
     pub(super) fn surplus(&self) -> Option<RemoteId> {
         let is_full = self.remotes.len() >= MAX_REMOTES;
-        let oldest = || self.remotes.iter().min_by_key(|(_, remote)| remote.used);
+        let named = || self.remotes.iter().filter(|(_, remote)| remote.identity.is_some());
+        let oldest = || named().min_by_key(|(_, remote)| remote.used);
         is_full.then(oldest).flatten().map(|(slot, _)| RemoteId::of(slot))
     }
 
@@ -108,7 +141,10 @@ impl Remotes {
     pub(super) fn remove(&mut self, id: RemoteId) {
         let remote = self.remotes.remove(id.slot());
         debug_assert!(remote.flows.is_empty());
-        self.by_identity.remove(&remote.identity);
+        match remote.identity {
+            Some(identity) => drop(self.by_identity.remove(&identity)),
+            None => self.newcomers = None,
+        }
         self.touched.retain(|slot| *slot != id.slot());
         if let Some(due) = remote.due {
             self.due.remove(&(due, id.slot()));
@@ -122,9 +158,9 @@ impl Remotes {
         }
     }
 
-    /// All of them.
+    /// All of them, newcomers included.
     pub(super) fn ids(&self) -> Vec<RemoteId> {
-        self.by_identity.values().copied().collect()
+        self.remotes.iter().map(|(slot, _)| RemoteId::of(slot)).collect()
     }
 
     /// All of them, with their identities.
@@ -178,6 +214,11 @@ impl Remotes {
     /// The flows of a remote.
     pub(super) fn flows(&self, id: RemoteId) -> impl Iterator<Item = usize> {
         self.remotes[id.slot()].flows.iter().copied()
+    }
+
+    /// How many flows lead where one of them does; one, if it leads to no known remote.
+    pub(super) fn count_flows(&self, id: Option<RemoteId>) -> u64 {
+        id.map_or(1, |id| self.remotes[id.slot()].flows.len() as u64).max(1)
     }
 
     /// Flow `flow` leads to a remote from now on.

@@ -16,13 +16,17 @@
 //! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
 //! take more than half of the link from data, or a flood of them would keep it waiting for ever.
 
+mod arrived;
 mod estimate;
 mod free_share;
 mod prompt;
 mod rate_control;
 mod spread_budget;
+mod trains;
 
+use crate::announce::Report;
 use crate::config::{FirstWindow, LegConfig};
+use arrived::Arrived;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
@@ -116,6 +120,7 @@ pub(super) struct LinkScheduler {
     estimate: Option<Estimate>,
     /// Of what comes from its other end.
     pub(super) prompt: PromptAcks,
+    pub(super) arrived: Arrived,
 }
 
 impl LinkScheduler {
@@ -137,6 +142,7 @@ impl LinkScheduler {
             spread_budget: spreads.then(SpreadBudget::new),
             estimate: None,
             prompt: PromptAcks::default(),
+            arrived: Arrived::default(),
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: BTreeMap::new(),
@@ -173,6 +179,7 @@ impl LinkScheduler {
             spread_budget,
             estimate,
             prompt: _,
+            arrived: _,
             in_flight: _,
             in_flight_unheard: _,
             waiting: _,
@@ -284,6 +291,14 @@ impl LinkScheduler {
         control.is_broken()
     }
 
+    /// The gateway at its other end has reported something.
+    pub(super) fn on_peer_report(&mut self, now: Instant, report: Report) {
+        if let Some(estimate) = &mut self.estimate {
+            estimate.on_peer_report(now, report);
+            self.rate = estimate.rate();
+        }
+    }
+
     /// It is not what it was held for: nobody takes losses for the link's own any more.
     pub(super) fn break_circuit(&mut self, rate: Option<Rate>) {
         self.control = None;
@@ -296,9 +311,15 @@ impl LinkScheduler {
         self.broken
     }
 
-    /// Whether its flows have found what it carries: they need no windows of their own.
-    pub(super) fn is_found(&self) -> bool {
-        self.estimate.as_ref().is_some_and(Estimate::is_found)
+    /// Whether its flows have one window together: they need none of their own.
+    pub(super) fn has_window(&self) -> bool {
+        self.estimate.is_some()
+    }
+
+    /// What fills it, if its flows have found that.
+    pub(super) fn found_window(&self) -> Option<Bytes> {
+        let found = self.estimate.as_ref().filter(|estimate| estimate.is_found())?;
+        Some(Bytes::new(found.window()))
     }
 
     /// The rate at which it is used.
@@ -423,7 +444,7 @@ impl LinkScheduler {
 
     /// In its turn the flow has sent something: on this link, if `sent`.
     pub(super) fn used(&mut self, id: usize, turn: &mut DrrEntry, sent: Option<Sent>) {
-        let Some(Sent { bytes, data: true }) = sent else {
+        let Some(Sent { bytes, .. }) = sent.filter(|sent| sent.is_data()) else {
             // An acknowledgment came first, or something for the other side: the turn is still to
             // come.
             return self.wait(id, turn);
@@ -445,11 +466,15 @@ impl LinkScheduler {
         if let Some(control) = &mut self.control {
             control.on_sent(what.bytes);
         }
-        if let Some(budget) = self.spread_budget.as_mut().filter(|_| what.data) {
+        if let Some(budget) = self.spread_budget.as_mut().filter(|_| what.is_data()) {
             budget.sent(what.bytes);
         }
+        let estimate = self.estimate.as_mut().filter(|_| what.is_data());
+        if let Some(next) = estimate.and_then(|estimate| estimate.on_sent(now, what.payload)) {
+            self.pacer.pause(next);
+        }
         let Some(rate) = self.rate else { return };
-        if what.data && now >= self.pacer.next() {
+        if what.is_data() && now >= self.pacer.next() {
             self.pacer.sent(now, Bytes::new(what.bytes), rate);
             self.latest = self.pacer.next() + rate.time_for(what.bytes);
         } else {
@@ -463,8 +488,15 @@ impl LinkScheduler {
 pub(super) struct Sent {
     /// Bytes of all of them, headers included.
     pub(super) bytes: u64,
+    /// Those of their payload.
+    pub(super) payload: u64,
+}
+
+impl Sent {
     /// They carry data.
-    pub(super) data: bool,
+    fn is_data(self) -> bool {
+        self.payload > 0
+    }
 }
 
 #[cfg(test)]

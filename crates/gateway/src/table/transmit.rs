@@ -53,6 +53,6 @@ impl Transmit {
     pub(super) fn sent(&self) -> Sent {
         let (payload, packets) = (self.payload_len(), self.packets());
         let bytes = packets * (self.ip.wire_len() + self.tcp.wire_len()) + payload;
-        Sent { bytes: bytes as u64, data: payload > 0 }
+        Sent { bytes: bytes as u64, payload: payload as u64 }
     }
 }

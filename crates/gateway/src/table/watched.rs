@@ -12,7 +12,6 @@ use crate::lifecycle::SplicedFlow;
 use crate::observe::Event;
 use crate::splice::LegTcp;
 use bentpipe_core::tcp::buffer::Buffer;
-use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::sender::Sender;
 use bentpipe_core::time::Instant;
@@ -126,25 +125,6 @@ impl Context<'_> {
         }
     }
 
-    /// A segment with data has come on `leg`, whose acknowledgment may wait: not all of a peer's.
-    pub(super) fn acknowledge_promptly<B: Buffer>(
-        &mut self,
-        now: Instant,
-        id: usize,
-        flow: &mut SplicedFlow<B>,
-        leg: Leg,
-    ) {
-        let LegTcp { acknowledgments, tcb, .. } = flow.leg_mut(leg);
-        if !acknowledgments.are_prompt() {
-            return;
-        }
-        let link = self.links.of_mut(self.sides[leg], self.remote);
-        let waits = tcb.receiver.poll_timer().is_some();
-        if link.prompt.on_segment(now, id, waits) && waits {
-            tcb.receiver.ack_now(Cause::Segments);
-        }
-    }
-
     /// Something has happened to what the flow has in flight.
     pub(super) fn watch_links<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
         for leg in Leg::BOTH {
@@ -167,6 +147,9 @@ impl Context<'_> {
             let broken =
                 (knows || !link.is_told()) && link.on_report(now, &mut self.turns[side], report);
             follow_link(sender, peer, link, self.config.leg(side));
+            if let Some(window) = link.found_window() {
+                flow.provide(leg, window);
+            }
             if broken {
                 self.break_circuit(side);
             }
@@ -174,11 +157,11 @@ impl Context<'_> {
     }
 }
 
-/// Gives up a sender's own window where the flows of its link have found what that carries, and
-/// takes one up again where they have not. Without a `peer` gateway it keeps it: there may be
+/// Gives up a sender's own window where the flows of its link have one together, and takes one up
+/// again where they have not. Without a `peer` gateway it keeps it: there may be
 /// another queue behind the link.
 fn follow_link(sender: &mut Sender, peer: bool, link: &LinkScheduler, config: &LegConfig) {
-    match (peer && link.is_found(), sender.congestion()) {
+    match (peer && link.has_window(), sender.congestion()) {
         (true, CongestionAlgorithm::TolerantCubic) => {
             sender.set_congestion(CongestionAlgorithm::SharedLink);
         }

@@ -138,8 +138,13 @@ impl Hub {
 
     /// A connection to a server that is behind this remote, or says so. The client uploads on it.
     fn upload(&mut self, flow: (u16, u8), identity: u32, way: Way) {
-        self.open(flow, true);
+        self.upload_unreported(flow, way);
         self.report(flow, identity);
+    }
+
+    /// The same, and nothing is reported.
+    fn upload_unreported(&mut self, flow: (u16, u8), way: Way) {
+        self.open(flow, true);
         let acks = VecDeque::new();
         let limit = 10_000;
         self.uploads.push(Upload { flow, way, acks, acked: 1, written: 1, limit, is_over: false });
@@ -147,8 +152,12 @@ impl Hub {
 
     /// Lets so many seconds pass. How many bytes each upload has had acknowledged meanwhile.
     fn pass(&mut self, seconds: u64) -> Vec<u64> {
+        self.pass_millis(1_000 * seconds)
+    }
+
+    fn pass_millis(&mut self, millis: u64) -> Vec<u64> {
         let before: Vec<u64> = self.uploads.iter().map(|upload| upload.acked).collect();
-        for _ in 0..1_000 * seconds {
+        for _ in 0..millis {
             let mut sent = Vec::new();
             for number in 0..self.uploads.len() {
                 self.go_on(number, &mut sent);
@@ -362,10 +371,6 @@ fn a_flow_without_its_link_has_a_window_again() {
         assert_eq!(hub.controls(), [CongestionAlgorithm::SharedLink]);
         hub
     };
-    // Another remote, of whose link nothing is known.
-    let mut hub = found();
-    hub.report((4000, 1), B);
-    assert_eq!(hub.controls(), [CongestionAlgorithm::TolerantCubic]);
     // A rate is configured, and taken away.
     let mut hub = found();
     let unconfigured = hub.table.gateway.config().clone();
@@ -375,7 +380,7 @@ fn a_flow_without_its_link_has_a_window_again() {
     assert_eq!((hub.remotes(), hub.controls()), (vec![], vec![CongestionAlgorithm::TolerantCubic]));
     hub.table.gateway.reconfigure(unconfigured);
     assert_eq!(hub.remotes(), [(A, 1)], "the host is known");
-    assert_eq!(hub.controls(), [CongestionAlgorithm::TolerantCubic]);
+    assert_eq!(hub.controls(), [CongestionAlgorithm::SharedLink]);
     // Each flow is to find the link by itself.
     let mut hub = found();
     let mut config = hub.table.gateway.config().clone();
@@ -397,6 +402,47 @@ fn a_flow_without_its_link_has_a_window_again() {
     hub.table.gateway.reconfigure(config);
     hub.report((4000, 1), A);
     assert_eq!(hub.controls(), [usual]);
+}
+
+/// Who has not reported may be behind any link, and all behind one.
+#[test]
+fn before_a_remote_is_known_flows_to_peers_have_one_beginning_together() {
+    let mut hub = Hub::new();
+    for port in 0..8 {
+        hub.upload_unreported((4000 + port, 1), Way::Link(0, ROUND_TRIP));
+    }
+    hub.open((5000, 2), false);
+    assert_eq!(hub.remotes(), []);
+    let shared = vec![CongestionAlgorithm::SharedLink; 8];
+    assert_eq!(hub.controls(), [&shared[..], &[CongestionAlgorithm::TolerantCubic]].concat());
+    let sent = |hub: &Hub| -> u64 {
+        hub.uploads.iter().filter_map(|upload| Some(upload.acks.back()?.1 - 1)).sum()
+    };
+    let mut trains = Vec::new();
+    for _ in 0..5 {
+        hub.pass_millis(99);
+        trains.push(sent(&hub) / 1_448);
+    }
+    assert!(trains.windows(2).all(|pair| pair[1] - pair[0] <= 13), "{trains:?}");
+    assert!((40..=52).contains(&trains[4]), "{trains:?}");
+    // The first to report is who the others are as well, until they say something else.
+    hub.report((4000, 1), A);
+    assert_eq!(hub.remotes(), [(A, 8)]);
+    hub.report((4001, 1), B);
+    assert_eq!(hub.remotes(), [(A, 7), (B, 1)]);
+}
+
+#[test]
+fn a_peer_that_acknowledges_and_does_not_report_is_none_with_whom_a_link_is_shared() {
+    let mut hub = Hub::new();
+    hub.upload_unreported((4000, 1), Way::Link(0, ROUND_TRIP));
+    hub.upload_unreported((4001, 1), Way::Silent);
+    hub.pass(2);
+    assert_eq!(hub.remotes(), []);
+    let [tolerant, shared] = [CongestionAlgorithm::TolerantCubic, CongestionAlgorithm::SharedLink];
+    assert_eq!(hub.controls(), [tolerant, shared]);
+    hub.report((4000, 1), A);
+    assert_eq!((hub.remotes(), hub.controls()), (vec![(A, 1)], vec![shared; 2]));
 }
 
 /// A host on a remote's path can learn its identity and report it. Then its flows count among those

@@ -68,7 +68,7 @@ fn turns_are_due_where_flows_wait_and_the_earliest_one_is_first() {
     for (flow, turn) in turns.iter_mut().enumerate() {
         let link = remotes.link_mut(ids[flow]);
         assert!(link.begins(flow, turn));
-        link.used(flow, turn, Some(Sent { bytes: 40, data: false }));
+        link.used(flow, turn, Some(Sent { bytes: 40, payload: 0 }));
     }
     remotes.link_mut(ids[0]).give_up(&mut turns[0]);
     remotes.remove(ids[1]);

@@ -20,17 +20,21 @@
 //!   is drained for a round trip, and if that does not help nearly emptied. So it is where no round
 //!   trip without a queue was seen for long.
 //!
-//! Before a queue has been seen nothing is known. Flows find their own windows, which may grow
-//! together as fast as one of them may alone.
+//! Before a queue has been seen nothing is known, but for the rate that trains of segments show at
+//! the [start](Start). Where they show none, the window doubles in each round trip.
 
 mod draining;
+mod minimum;
+mod one_way;
 mod path;
 mod probes;
 mod round;
+mod start;
 #[cfg(test)]
 mod tests;
 
 use super::{PACKET, WIRE};
+use crate::announce::Report;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
@@ -38,6 +42,7 @@ use draining::{Draining, Shown};
 use path::Path;
 use probes::Probes;
 use round::Round;
+use start::Start;
 use std::collections::VecDeque;
 
 /// A segment's payload in bytes.
@@ -48,8 +53,8 @@ const SEGMENT: f64 = 1_448.0;
 const START: f64 = 50.0 * SEGMENT;
 
 /// So many times what arrives in a round trip may be in flight in the next one, until a queue
-/// stands: a flow that begins may quadruple its window.
-const START_GROWTH: f64 = 4.0;
+/// stands.
+const START_GROWTH: f64 = 2.0;
 
 /// Windows that are kept at most: of more rounds than a long queue takes.
 const MAX_WINDOWS: usize = 1_024;
@@ -69,6 +74,9 @@ const FOUND_GROWTH: f64 = 1.25;
 
 /// The minimum window in bytes.
 const MIN_WINDOW: f64 = 10.0 * SEGMENT;
+
+/// A queue is too long that is so many times its target.
+const LONG: f64 = 1.5;
 
 /// The part of what lacks in the queue that is put in at once.
 const FILL: f64 = 0.5;
@@ -126,6 +134,8 @@ struct Lowered {
 #[derive(Debug)]
 pub(super) struct Estimate {
     path: Path,
+    /// The latest round trip, and when it was measured.
+    latest: Option<(Instant, f64)>,
     /// A queue has shown that the link is full.
     found: bool,
     window: f64,
@@ -154,6 +164,12 @@ pub(super) struct Estimate {
     loss_hold: u32,
     next_loss_hold: u32,
     draining: Draining,
+    /// All that was in flight has arrived: there is no queue of ours.
+    emptied: bool,
+    /// Until the link has been found, and for a round trip more.
+    start: Option<Box<Start>>,
+    /// What has shown by then is of the start.
+    settled: Option<Instant>,
 }
 
 impl Estimate {
@@ -161,6 +177,7 @@ impl Estimate {
     pub(super) fn new() -> Estimate {
         Estimate {
             path: Path::default(),
+            latest: None,
             found: false,
             window: START,
             windows: VecDeque::new(),
@@ -179,6 +196,9 @@ impl Estimate {
             loss_hold: 0,
             next_loss_hold: LOSS_HOLD,
             draining: Draining::new(),
+            emptied: false,
+            start: Some(Box::default()),
+            settled: None,
         }
     }
 
@@ -208,13 +228,56 @@ impl Estimate {
         self.round.full = true;
     }
 
+    /// A packet leaves. When the next one may at the earliest, if it is not to be of the same
+    /// train.
+    pub(super) fn on_sent(&mut self, now: Instant, payload: u64) -> Option<Instant> {
+        let ends = self.start.as_mut()?.on_sent(payload);
+        (ends && !self.found).then(|| now + start::INTERVAL)
+    }
+
+    /// A peer has reported what has arrived there.
+    pub(super) fn on_peer_report(&mut self, now: Instant, report: Report) {
+        // The round trip of the latest segment that has arrived.
+        let Some((_, rtt)) = self.latest.filter(|(at, _)| *at == now) else { return };
+        let base = self.path.base().unwrap_or(rtt);
+        if let Some(start) = &mut self.start {
+            start.on_peer_report(now - Duration::from_secs_f64(rtt), report);
+        }
+        if let Some(took) = self.path.on_peer_report(now, rtt, report) {
+            self.round.take_one_way(now, base, took);
+        }
+        self.leap(now, base);
+    }
+
+    /// The window follows what trains show.
+    fn leap(&mut self, now: Instant, base: f64) {
+        let Some(shown) = self.start.as_mut().and_then(|start| start.leap(now, base)) else {
+            return;
+        };
+        self.settled = self.start.as_ref().and_then(|start| start.leapt());
+        if self.settled.is_some_and(|end| now >= end) {
+            self.start = None;
+            return;
+        }
+        self.found = true;
+        self.window = (shown.rate * (base + self.path.queue())).max(MIN_WINDOW);
+        (self.rate, self.best) = (shown.rate, shown.perhaps);
+    }
+
     /// A flow has seen something of the link, which has `in_flight` bytes in flight.
     pub(super) fn on_report(&mut self, now: Instant, report: LinkReport, in_flight: u64) {
         if let Some(rtt) = report.rtt {
             self.path.on_rtt(now, rtt.as_secs_f64());
+            self.latest = Some((now, rtt.as_secs_f64()));
+        }
+        if let Some(start) = self.start.as_mut().filter(|_| !report.delivered.is_zero()) {
+            start.note_delivered();
         }
         let Some(base) = self.path.base() else { return };
         self.round.take(now, base, report, in_flight);
+        if std::mem::replace(&mut self.emptied, in_flight == 0) {
+            self.draining.note_clear(now);
+        }
         if !self.found {
             self.window = self.window.max(START + self.round.room_to_begin());
         }
@@ -222,7 +285,8 @@ impl Estimate {
             return;
         }
         let round = std::mem::replace(&mut self.round, Round::beginning(now));
-        if let Some(rtt) = round.rtt.filter(|_| !round.is_silent(now, base)) {
+        let shows = !round.is_silent(now, base) && !round.is_before(self.settled);
+        if let Some(rtt) = round.rtt.filter(|_| shows) {
             self.judge(now, &round, rtt, in_flight);
         }
         if self.found {
@@ -237,7 +301,7 @@ impl Estimate {
     fn judge(&mut self, now: Instant, round: &Round, rtt: f64, in_flight: u64) {
         let (base, span) = (self.path.base().unwrap_or(rtt), round.span(now));
         let rate = round.seen.delivered.as_f64() / span;
-        let queue = rtt - base;
+        let queue = self.path.queue_in(rtt, round.one_way);
         let change = queue - std::mem::replace(&mut self.queue, queue);
         let before = self.window_before(now, rtt + span / 2.0);
         if queue < NO_QUEUE {
@@ -250,6 +314,7 @@ impl Estimate {
             let stands = queue > threshold && !grows || queue > (3.0 * threshold).max(base / 4.0);
             if stands && round.peak > FOUND_BYTES {
                 self.found = true;
+                self.start = None;
                 // What was lost has had no room.
                 let held = if round.seen.loss() > MARGIN { rate * rtt } else { f64::INFINITY };
                 self.window = held.min(in_flight as f64).max(MIN_WINDOW);
@@ -257,7 +322,11 @@ impl Estimate {
             return;
         }
         if self.draining.kept().is_some() {
-            return self.go_on_draining(now, round, rtt);
+            if queue > self.path.queue() && change < -self.path.queue() {
+                // It becomes shorter and is not gone: as much comes as the link carries now.
+                self.rate = rate;
+            }
+            return self.go_on_draining(now, round, queue);
         }
         if round.peak < self.window / 2.0 {
             // Hardly used: it says nothing of the link.
@@ -272,6 +341,7 @@ impl Estimate {
         let unseen = self.draining.is_unseen(now, base) && self.lowered.is_none();
         if unseen || self.draining.is_doubtful(now, base, self.long) {
             self.draining.begin(queue, span);
+            self.probes.give_up();
         }
     }
 
@@ -304,7 +374,7 @@ impl Estimate {
             lowered.rounds += 1;
         }
         self.lowered = self.lowered.filter(|lowered| lowered.rounds <= TELLING_ROUNDS);
-        self.long = if queue > target { self.long + 1 } else { 0 };
+        self.long = if queue > target * LONG { self.long + 1 } else { 0 };
         self.lossy = if lossy { self.lossy + 1 } else { 0 };
         if missed && lossy {
             // The losses are the link's.
@@ -384,13 +454,13 @@ impl Estimate {
     }
 
     /// Another round in which the link is being drained.
-    fn go_on_draining(&mut self, now: Instant, round: &Round, rtt: f64) {
-        let (product, longer) = (self.product(), rtt - self.base());
+    fn go_on_draining(&mut self, now: Instant, round: &Round, longer: f64) {
+        let product = self.product();
         let shown = self.draining.go_on(now, product, round.peak, longer, self.path.queue());
         let Some(shown) = shown else { return };
         if let Shown::Longer(longer) = shown {
             // What is left is no queue of ours: the path is longer, and holds more.
-            self.path.replace(now, rtt);
+            self.path.lengthen(now, longer);
             self.window += self.rate * longer;
         }
         if shown != Shown::Nothing {

@@ -3,13 +3,14 @@
 //! The minimum round trip of late is the path's own. A queue of ours that never empties would pass
 //! for it after a while. A path that has become longer would pass for a queue. To tell, the
 //! [estimate](super::Estimate) drains the link now and then.
+//!
+//! Where a peer reports arrivals, the queue is what segments take longer than the least
+//! [one way](OneWay). It is no more than the round trip's, and not much less, whatever a peer says.
 
-use bentpipe_core::time::{Duration, Instant};
-use std::collections::VecDeque;
-
-/// How long a round trip may be the minimum: so many of its kind, and this at least.
-const KEPT_ROUNDS: u32 = 90;
-const KEPT: Duration = Duration::from_secs(30);
+use super::minimum::Minimum;
+use super::one_way::OneWay;
+use crate::announce::Report;
+use bentpipe_core::time::Instant;
 
 /// The queue that is kept standing at most, in seconds, and as a part of the round trip: enough to
 /// see that the link is full.
@@ -26,36 +27,48 @@ const MAX_QUEUE: f64 = 0.020;
 /// The weight of the latest change of a round trip in its variation.
 const WEIGHT: f64 = 0.1;
 
+/// What acknowledgments may wait for on their way, in seconds, by what a peer reports.
+const MAX_BACK: f64 = 0.25;
+
 /// See the module's head. Times are in seconds.
 #[derive(Debug, Default)]
 pub(super) struct Path {
-    /// Round trips, each less than those behind it.
-    rising: VecDeque<(Instant, f64)>,
+    round_trip: Minimum,
+    one_way: OneWay,
     variation: f64,
 }
 
 impl Path {
     /// A round trip was measured.
     pub(super) fn on_rtt(&mut self, now: Instant, rtt: f64) {
-        while self.rising.back().is_some_and(|(_, earlier)| *earlier >= rtt) {
-            self.rising.pop_back();
-        }
-        self.rising.push_back((now, rtt));
-        let kept = KEPT.max(Duration::from_secs_f64(rtt) * KEPT_ROUNDS);
-        while self.rising.len() > 1 && now.saturating_since(self.rising[0].0) > kept {
-            self.rising.pop_front();
-        }
+        self.round_trip.take(now, rtt, rtt);
     }
 
-    /// The path is another one, whose round trip takes this.
-    pub(super) fn replace(&mut self, now: Instant, rtt: f64) {
-        self.rising.clear();
-        self.rising.push_back((now, rtt));
+    /// When that segment has arrived was reported, too. How long it has taken, one way, beyond the
+    /// first one.
+    pub(super) fn on_peer_report(&mut self, now: Instant, rtt: f64, report: Report) -> Option<f64> {
+        self.one_way.on_report(now, rtt, report)
+    }
+
+    /// The path is another one, whose round trip takes so much more.
+    pub(super) fn lengthen(&mut self, now: Instant, longer: f64) {
+        if let Some(base) = self.base() {
+            self.round_trip.replace(now, base + longer);
+            self.one_way.lengthen(now, longer);
+        }
     }
 
     /// The minimum round trip, if one was measured.
     pub(super) fn base(&self) -> Option<f64> {
-        self.rising.front().map(|(_, rtt)| *rtt)
+        self.round_trip.get()
+    }
+
+    /// The queue in a round in which segments took so long: a round trip, and one way if that is
+    /// known.
+    pub(super) fn queue_in(&self, rtt: f64, one_way: Option<f64>) -> f64 {
+        let queue = rtt - self.base().unwrap_or(rtt);
+        let of_ours = one_way.zip(self.one_way.least()).map(|(way, least)| way - least);
+        of_ours.map_or(queue, |ours| ours.clamp((queue - MAX_BACK).max(0.0), queue.max(0.0)))
     }
 
     /// From one round to the next the round trip has changed by so much, though nothing was done.
@@ -85,34 +98,13 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(seconds: f64) -> Instant {
-        Instant::ZERO + Duration::from_secs_f64(seconds)
-    }
-
-    #[test]
-    fn the_minimum_round_trip_counts_until_it_is_old() {
-        let mut path = Path::default();
-        assert_eq!(path.base(), None);
-        for (seconds, rtt) in [(0.0, 0.06), (1.0, 0.05), (2.0, 0.07), (29.0, 0.09)] {
-            path.on_rtt(at(seconds), rtt);
-        }
-        assert_eq!(path.base(), Some(0.05));
-        path.on_rtt(at(31.5), 0.08);
-        assert_eq!(path.base(), Some(0.07), "that of the second second is gone");
-        path.replace(at(32.0), 0.1);
-        assert_eq!(path.base(), Some(0.1));
-        // Of a long path longer.
-        path.replace(at(40.0), 0.6);
-        path.on_rtt(at(90.0), 0.7);
-        assert_eq!(path.base(), Some(0.6));
-    }
+    use crate::announce::{Arrivals, ByteCount, Identity};
 
     #[test]
     fn the_queue_follows_the_round_trip_and_its_variation() {
         let queue = |rtt: f64, change: f64| {
             let mut path = Path::default();
-            path.on_rtt(at(0.0), rtt);
+            path.on_rtt(Instant::ZERO, rtt);
             (0..100).for_each(|_| path.vary(change));
             (path.queue() * 1e4).round() / 10.0
         };
@@ -121,5 +113,26 @@ mod tests {
         assert_eq!(queue(0.01, 0.0), 2.0);
         assert_eq!(queue(0.1, -0.003), 9.0);
         assert_eq!(queue(0.6, 1.0), 20.0);
+    }
+
+    #[test]
+    fn what_waits_on_the_way_back_is_no_queue_but_for_as_much_as_is_believed() {
+        let mut path = Path::default();
+        let mut report = |millis: u64, there: u32, rtt: f64| {
+            let micros = (millis as u32 - (rtt * 1e3) as u32 + there) * 1_000;
+            let arrivals = Some(Arrivals { count: 0, micros, bytes: ByteCount::of(0) });
+            let report = Report { identity: Identity::OF_CARRIER, arrivals };
+            let now = Instant::from_millis(millis);
+            path.on_rtt(now, rtt);
+            let one_way = path.on_peer_report(now, rtt, report);
+            (path.queue_in(rtt, one_way) * 1e3).round()
+        };
+        assert_eq!(report(1_000, 300, 0.6), 0.0);
+        assert_eq!(report(2_000, 310, 0.7), 10.0);
+        assert_eq!(report(3_000, 300, 1.0), 150.0, "so much is not believed");
+        assert_eq!(report(4_000, 900, 0.7), 100.0, "nor more than the round trip shows");
+        assert_eq!((path.queue_in(0.7, None) * 1e3).round(), 100.0);
+        path.lengthen(Instant::from_millis(5_000), 0.05);
+        assert_eq!((path.queue_in(0.7, Some(0.05)) * 1e3).round(), 0.0);
     }
 }

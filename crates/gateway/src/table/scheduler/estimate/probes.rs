@@ -54,6 +54,11 @@ impl Probes {
         self.hold == 0
     }
 
+    /// What is under way shows nothing any more: the window is another one for another reason.
+    pub(super) fn give_up(&mut self) {
+        self.present = None;
+    }
+
     /// Begins one, where a round trip takes `base` seconds without a queue. The window then.
     pub(super) fn begin(&mut self, window: f64, rate: f64, base: f64) -> f64 {
         self.raise(RAISE.min(QUEUE / base.max(QUEUE)), window, rate)
@@ -107,6 +112,15 @@ mod tests {
         let window = Probes::new().begin(100.0, 50.0, 0.5);
         assert!((window - 110.0).abs() < 1e-6, "no queue of 125 ms: {window}");
         assert_eq!((0..40).position(|_| probes.is_due()), Some(19));
+    }
+
+    #[test]
+    fn one_that_is_given_up_changes_nothing() {
+        let mut probes = Probes::new();
+        probes.begin(100.0, 50.0, 0.2);
+        probes.give_up();
+        assert_eq!(probes.go_on(20.0, 50.0, 0.0), 20.0);
+        assert_eq!(probes.go_on(20.0, 50.0, 0.0), 20.0);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(super) struct Round {
     /// The minimum round trip of its second half, in seconds: what is older shows windows of long
     /// ago.
     pub(super) rtt: Option<f64>,
+    /// The same for one way, by a peer's clock.
+    pub(super) one_way: Option<f64>,
 }
 
 impl Round {
@@ -44,14 +46,30 @@ impl Round {
         if rtt.is_none_or(|rtt| rtt < base + own_queue(base)) {
             self.clear += report.delivered.as_f64();
         }
-        if self.span(now) >= length(base) / 2.0 {
+        if self.shows_queue(now, base) {
             self.rtt = self.rtt.into_iter().chain(rtt).reduce(f64::min);
         }
+    }
+
+    /// Segments have taken so long one way.
+    pub(super) fn take_one_way(&mut self, now: Instant, base: f64, took: f64) {
+        if self.shows_queue(now, base) {
+            self.one_way = self.one_way.into_iter().chain([took]).reduce(f64::min);
+        }
+    }
+
+    fn shows_queue(&self, now: Instant, base: f64) -> bool {
+        self.span(now) >= length(base) / 2.0
     }
 
     /// Seconds since it began.
     pub(super) fn span(&self, now: Instant) -> f64 {
         now.saturating_since(self.began).as_secs_f64()
+    }
+
+    /// Whether it began before this moment, if there is one.
+    pub(super) fn is_before(&self, moment: Option<Instant>) -> bool {
+        moment.is_some_and(|moment| self.began < moment)
     }
 
     /// Whether it is over.

@@ -1,6 +1,7 @@
 //! Links of several kinds, whose flows always have something to send.
 
 use super::*;
+use crate::announce::{Arrivals, ByteCount, Identity};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use std::collections::VecDeque;
@@ -14,6 +15,8 @@ struct Sent {
     acknowledged: f64,
     rtt: f64,
     lost: bool,
+    /// When it arrives at the peer, in seconds.
+    arrives: f64,
 }
 
 /// A link that carries `rate` bytes of payload a second.
@@ -27,6 +30,10 @@ struct Link {
     loss: f64,
     /// What somebody else keeps in its queue, in seconds.
     others: f64,
+    /// What acknowledgments wait for on their way back, in seconds.
+    back: f64,
+    /// The peer reports what has arrived.
+    reports: bool,
     /// At most so many bytes a second are there to be sent.
     demand: f64,
     estimate: Estimate,
@@ -37,8 +44,12 @@ struct Link {
     sent: VecDeque<Sent>,
     /// Bytes that the pace lets out.
     credit: f64,
+    /// Nothing leaves before.
+    next_train: Instant,
     /// What of the losses is due.
     owed: f64,
+    /// Bytes that have arrived, all in all.
+    arrived: f64,
     /// Since they were last asked for: delivered, dropped, and the longest of the queues.
     delivered: f64,
     dropped: f64,
@@ -53,6 +64,8 @@ impl Link {
             room: 10.0,
             loss: 0.0,
             others: 0.0,
+            back: 0.0,
+            reports: false,
             demand: f64::INFINITY,
             estimate: Estimate::new(),
             now: 0.0,
@@ -60,7 +73,9 @@ impl Link {
             in_flight: 0.0,
             sent: VecDeque::new(),
             credit: START,
+            next_train: Instant::ZERO,
             owed: 0.0,
+            arrived: 0.0,
             delivered: 0.0,
             dropped: 0.0,
             longest: 0.0,
@@ -75,7 +90,7 @@ impl Link {
         self.now += TICK;
         self.queued = (self.queued - self.rate * TICK).max(0.0);
         while self.sent.front().is_some_and(|sent| sent.acknowledged <= self.now)
-            && let Some(Sent { rtt, lost, .. }) = self.sent.pop_front()
+            && let Some(Sent { rtt, lost, arrives, .. }) = self.sent.pop_front()
         {
             self.in_flight -= SEGMENT;
             let [bytes, none] = [Bytes::new(SEGMENT as u64), Bytes::ZERO];
@@ -86,13 +101,23 @@ impl Link {
             self.delivered += delivered.as_f64();
             let report = LinkReport { delivered, lost, rtt };
             self.estimate.on_report(self.at(), report, self.in_flight as u64);
+            self.arrived += delivered.as_f64();
+            if self.reports && !delivered.is_zero() {
+                let (micros, bytes) = ((arrives * 1e6) as u32, ByteCount::of(self.arrived as u64));
+                let arrivals = Some(Arrivals { count: 0, micros, bytes });
+                let report = Report { identity: Identity::new(1).unwrap(), arrivals };
+                self.estimate.on_peer_report(self.at(), report);
+            }
         }
         let pace = self.estimate.rate();
         let pace = pace.map_or(f64::INFINITY, |rate| rate.bits_per_sec() as f64 / 8.0 / WIRE);
         let pace = pace.min(self.demand);
         self.credit =
             (self.credit + pace * TICK).min((pace * TICK).clamp(SEGMENT, 100.0 * SEGMENT));
-        while self.in_flight < self.estimate.window() as f64 && self.credit > 0.0 {
+        while self.in_flight < self.estimate.window() as f64
+            && self.credit > 0.0
+            && self.at() >= self.next_train
+        {
             self.credit -= SEGMENT;
             self.send();
         }
@@ -105,6 +130,9 @@ impl Link {
     /// A segment leaves.
     fn send(&mut self) {
         self.in_flight += SEGMENT;
+        if let Some(next) = self.estimate.on_sent(self.at(), SEGMENT as u64) {
+            self.next_train = next;
+        }
         let has_room = self.queued <= self.room * self.rate;
         self.owed += self.loss;
         let corrupted = self.owed >= 1.0;
@@ -114,9 +142,10 @@ impl Link {
         } else {
             self.dropped += SEGMENT;
         }
-        let rtt = self.base + self.others + self.queued / self.rate;
-        let acknowledged = self.now + rtt;
-        self.sent.push_back(Sent { acknowledged, rtt, lost: corrupted || !has_room });
+        let there = self.base / 2.0 + self.others + self.queued / self.rate;
+        let rtt = there + self.base / 2.0 + self.back;
+        let (arrives, acknowledged) = (self.now + there, self.now + rtt);
+        self.sent.push_back(Sent { acknowledged, rtt, lost: corrupted || !has_room, arrives });
     }
 
     fn run(&mut self, seconds: f64) {
@@ -142,7 +171,8 @@ fn a_link_is_found_and_filled_with_a_queue_of_some_milliseconds() {
         assert!(link.estimate.is_found(), "{megabits} Mbit/s");
         let used = link.used(30.0);
         assert!(used > 0.95, "{megabits} Mbit/s: {used}");
-        assert!(link.longest < 0.05, "{megabits} Mbit/s: {}", link.longest);
+        let longest = 0.04 + 5.0 * SEGMENT / link.rate;
+        assert!(link.longest < longest, "{megabits} Mbit/s: {}", link.longest);
     }
 }
 
@@ -154,7 +184,7 @@ fn what_is_in_flight_does_not_grow_after_a_fall_and_the_link_is_full_soon_after_
         let before = link.in_flight;
         link.rate /= 10.0;
         link.run(14.0 * base + 1.0);
-        assert!(link.longest < 9.5 * base + 0.1, "{}", link.longest);
+        assert!(link.longest < 9.5 * base + 0.12, "{}", link.longest);
         assert!(link.in_flight < before / 4.0, "it is drained: {} of {before}", link.in_flight);
         let used = link.used(10.0);
         assert!(used > 0.95 && link.longest < 0.2, "{used} {}", link.longest);
@@ -237,4 +267,49 @@ fn before_anything_has_arrived_all_flows_have_what_one_may_begin_with() {
     assert!(link.in_flight <= START + SEGMENT, "{}", link.in_flight);
     link.run(0.5);
     assert!(link.in_flight <= START * (1.0 + START_GROWTH));
+}
+
+#[test]
+fn a_train_shows_what_the_link_carries() {
+    for (megabits, base) in [(1.0, 0.6), (8.0, 0.5), (50.0, 0.6), (250.0, 0.6)] {
+        let mut link = Link::new(megabits, base);
+        link.reports = true;
+        link.run(base + 0.3);
+        assert!(link.estimate.is_found(), "{megabits} Mbit/s");
+        let used = link.used(3.0);
+        assert!(used > 0.8, "{megabits} Mbit/s: {used}");
+        let used = link.used(10.0);
+        let longest = 0.04 + 5.0 * SEGMENT / link.rate;
+        assert!(used > 0.97 && link.longest < longest, "{megabits}: {used} {}", link.longest);
+    }
+}
+
+#[test]
+fn the_queue_of_the_way_back_is_none_of_this_way_by_the_clock_of_the_peer() {
+    let mut link = Link::new(50.0, 0.5);
+    link.reports = true;
+    link.run(15.0);
+    link.back = 0.1;
+    link.run(2.0);
+    let used = link.used(4.0);
+    assert!(used > 0.8, "{used}");
+    link.run(10.0);
+    let used = link.used(10.0);
+    assert!(used > 0.93 && link.longest < 0.12, "{used} {}", link.longest);
+}
+
+#[test]
+fn after_a_pause_all_is_as_it_was() {
+    let mut link = Link::new(50.0, 0.6);
+    link.reports = true;
+    link.run(12.0);
+    let window = link.estimate.window();
+    link.demand = 0.0;
+    link.run(120.0);
+    assert_eq!(link.in_flight, 0.0);
+    link.demand = f64::INFINITY;
+    link.run(0.6);
+    let used = link.used(5.0);
+    assert!(used > 0.97 && link.longest < 0.05, "{used} {}", link.longest);
+    assert!(link.estimate.window().abs_diff(window) < window / 20);
 }

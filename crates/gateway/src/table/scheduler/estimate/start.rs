@@ -1,0 +1,65 @@
+//! The beginning on a link of which nothing is known.
+//!
+//! Until something has arrived, trains of ten segments leave, one every 100 ms. One flow with an
+//! initial window of ten (RFC 6928) that begins so often is as fast. And a short queue never meets
+//! more than ten. As soon as the trains show a rate, the window is what
+//! fills the link at that. For a round trip it follows what more of them show.
+
+use super::super::trains::{Shown, Trains};
+use super::{SEGMENT, START};
+use crate::announce::Report;
+use bentpipe_core::time::{Duration, Instant};
+
+/// A train in bytes of payload, and the time from one to the next.
+const TRAIN: f64 = 10.0 * SEGMENT;
+pub(super) const INTERVAL: Duration = Duration::from_millis(100);
+
+/// So many times what may be in flight at first is the most that trains make of it: of a link of
+/// 250 Mbit/s by a geostationary satellite. Where a shaper lets bursts pass they show its port.
+const LEAP: f64 = 256.0;
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub(super) struct Start {
+    trains: Trains,
+    /// Bytes of the present train.
+    train: f64,
+    delivered: bool,
+    /// Since trains have shown a rate: the end of the first round trip.
+    leapt: Option<Instant>,
+}
+
+impl Start {
+    /// A packet leaves. True, if the next one is to be the first of another train.
+    pub(super) fn on_sent(&mut self, payload: u64) -> bool {
+        self.train += payload as f64;
+        let ends = !self.delivered && self.train > TRAIN - SEGMENT / 2.0;
+        if ends {
+            self.train = 0.0;
+        }
+        ends
+    }
+
+    /// Something was acknowledged.
+    pub(super) fn note_delivered(&mut self) {
+        self.delivered = true;
+    }
+
+    /// A peer has reported what has arrived. The last of that had `left` then.
+    pub(super) fn on_peer_report(&mut self, left: Instant, report: Report) {
+        self.trains.on_report(report, Some(left));
+    }
+
+    /// What trains show, where a round trip takes `base` seconds.
+    pub(super) fn leap(&mut self, now: Instant, base: f64) -> Option<Shown> {
+        let shown = self.trains.shown()?;
+        self.leapt.get_or_insert(now + Duration::from_secs_f64(base));
+        let most = LEAP * START / base;
+        Some(Shown { rate: shown.rate.min(most), perhaps: shown.perhaps.min(most) })
+    }
+
+    /// When what left by what trains have shown is acknowledged at the earliest.
+    pub(super) fn leapt(&self) -> Option<Instant> {
+        self.leapt
+    }
+}
