@@ -56,8 +56,10 @@ pub(crate) struct BufferTuner {
     /// What it may hold at most, as far as has been measured.
     max: Bytes,
     /// The same before it has delivered anything.
+    #[serde(skip)]
     promised: Bytes,
     /// What a round may bring, as long as few have shown that.
+    #[serde(skip)]
     expected: Bytes,
     /// When the present round began, and what had been delivered then.
     round: (Instant, Offset),

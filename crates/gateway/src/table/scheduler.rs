@@ -13,16 +13,21 @@
 //! still; nobody knows. So such flows wait for each other where the link is full, and keep no
 //! others waiting.
 //!
+//! Where flows find a link together, those that have sent little yet [go first](waiting).
+//!
 //! Only data waits. Bare acknowledgments, probes and resets do not, and count; but they cannot
 //! take more than half of the link from data, or a flood of them would keep it waiting for ever.
 
 mod arrived;
+mod drr_entry;
 mod estimate;
 mod free_share;
+mod in_flight;
 mod prompt;
 mod rate_control;
 mod spread_budget;
 mod trains;
+mod waiting;
 
 use crate::announce::Report;
 use crate::config::{FirstWindow, LegConfig};
@@ -31,12 +36,15 @@ use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Rate};
+pub(crate) use drr_entry::DrrEntry;
+use drr_entry::{HURRIES, UNHEARD, WAITS};
 use estimate::Estimate;
 use free_share::{FreeShare, Start};
+use in_flight::InFlight;
 use prompt::PromptAcks;
 use rate_control::{LossyRound, RateControl};
 use spread_budget::SpreadBudget;
-use std::collections::BTreeMap;
+use waiting::{Line, SHORT, Waiting};
 
 /// What headers make of a byte of payload.
 const WIRE: f64 = 1_500.0 / 1_448.0;
@@ -53,44 +61,6 @@ const QUANTUM: i32 = 1_500;
 /// that come one by one would each have their own, and fill a narrow way back.
 const FOUND_QUANTUM: i32 = 2 * QUANTUM;
 
-/// Where a flow stands among those that share a link.
-#[derive(Debug, Default)]
-pub(crate) struct DrrEntry {
-    /// Its place: the lower it is, the earlier its turn. 0: none yet.
-    place: u64,
-    /// [`WAITS`] and [`UNHEARD`]: there are many flows.
-    is: u8,
-    /// Bytes that it may send until the next flow's turn; or has sent beyond.
-    deficit: i32,
-    /// Bytes that it has in flight, as the link knows it. Windows are below 1 GiB.
-    in_flight: u32,
-    /// What of the link it takes, where initial windows are what is free.
-    load: u32,
-    /// When it has lost something, by the rounds of the link.
-    lossy: LossyRound,
-    /// Whether it has had its initial window, where that is so.
-    start: Start,
-}
-
-/// It is in the queue.
-const WAITS: u8 = 1;
-/// Its host has let a timer expire, and has not been heard since.
-const UNHEARD: u8 = 2;
-
-impl DrrEntry {
-    fn waits(&self) -> bool {
-        self.is & WAITS != 0
-    }
-
-    fn is_unheard(&self) -> bool {
-        self.is & UNHEARD != 0
-    }
-
-    fn set(&mut self, bit: u8, is: bool) {
-        self.is = if is { self.is | bit } else { self.is & !bit };
-    }
-}
-
 /// A link that flows share.
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
@@ -99,17 +69,12 @@ pub(super) struct LinkScheduler {
     pacer: Pacer,
     /// The next turn is then, however much is sent that does not wait for one.
     latest: Instant,
-    /// Flows that have something to send, by their places: to hosts that are heard …
-    waiting: BTreeMap<u64, usize>,
-    /// … and to others.
-    waiting_unheard: BTreeMap<u64, usize>,
-    last_place: u64,
+    /// Flows that have something to send.
+    waiting: Waiting,
     /// Watches it for the flows that take its losses for its own.
     control: Option<RateControl>,
-    /// Bytes that all flows have in flight, if it is watched, and those of them to hosts that are
-    /// not heard.
-    in_flight: u64,
-    in_flight_unheard: u64,
+    /// Counted if it is watched.
+    in_flight: InFlight,
     /// It was watched, and has carried too little.
     broken: bool,
     /// Where initial windows are what of it is free: what is.
@@ -135,8 +100,7 @@ impl LinkScheduler {
         LinkScheduler {
             rate,
             control,
-            in_flight: 0,
-            in_flight_unheard: 0,
+            in_flight: InFlight::default(),
             broken: false,
             free_share: leg.shared_product().map(FreeShare::new),
             spread_budget: spreads.then(SpreadBudget::new),
@@ -145,9 +109,7 @@ impl LinkScheduler {
             arrived: Arrived::default(),
             pacer: Pacer::default(),
             latest: Instant::ZERO,
-            waiting: BTreeMap::new(),
-            waiting_unheard: BTreeMap::new(),
-            last_place: 0,
+            waiting: Waiting::new(),
         }
     }
 
@@ -181,10 +143,7 @@ impl LinkScheduler {
             prompt: _,
             arrived: _,
             in_flight: _,
-            in_flight_unheard: _,
             waiting: _,
-            waiting_unheard: _,
-            last_place: _,
         } = LinkScheduler::new(leg);
         if let (Some(old), Some(new)) = (self.free_share.take(), &mut free_share) {
             new.take_over(&old);
@@ -217,8 +176,7 @@ impl LinkScheduler {
     /// flow whose host is heard, all those of such hosts.
     fn is_full(&self, unheard: bool) -> bool {
         let product = self.control.as_ref().and_then(RateControl::product);
-        let in_flight =
-            if unheard { self.in_flight } else { self.in_flight - self.in_flight_unheard };
+        let in_flight = self.in_flight.before(unheard);
         if let Some(estimate) = &self.estimate {
             return in_flight >= estimate.window();
         }
@@ -227,33 +185,26 @@ impl LinkScheduler {
 
     /// Whether anybody waits for whom it is not full.
     fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty() && !self.is_full(false)
-            || !self.waiting_unheard.is_empty() && !self.is_full(true)
-    }
-
-    fn queue(&mut self, unheard: bool) -> &mut BTreeMap<u64, usize> {
-        if unheard { &mut self.waiting_unheard } else { &mut self.waiting }
+        [false, true]
+            .into_iter()
+            .any(|unheard| self.waiting.is_anybody(unheard) && !self.is_full(unheard))
     }
 
     /// A flow has so many bytes in flight, to a host that is `unheard` or not.
     pub(super) fn set_in_flight(&mut self, turn: &mut DrrEntry, bytes: u64, unheard: bool) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.forget_in_flight(turn);
-        if turn.waits()
-            && turn.is_unheard() != unheard
-            && let Some(id) = self.queue(turn.is_unheard()).remove(&turn.place)
-        {
-            self.queue(unheard).insert(turn.place, id);
-        }
+        let moves = turn.waits() && turn.is_unheard() != unheard;
+        let waits = moves.then(|| self.waiting.remove(turn.line(), turn.place)).flatten();
+        self.in_flight.remove(turn.in_flight, turn.is_unheard());
         turn.in_flight = bytes;
         turn.set(UNHEARD, unheard);
-        self.in_flight += u64::from(bytes);
-        self.in_flight_unheard += if unheard { u64::from(bytes) } else { 0 };
-    }
-
-    fn forget_in_flight(&mut self, turn: &DrrEntry) {
-        self.in_flight -= u64::from(turn.in_flight);
-        self.in_flight_unheard -= if turn.is_unheard() { u64::from(turn.in_flight) } else { 0 };
+        self.in_flight.add(bytes, unheard);
+        if let Some(id) = waits {
+            self.waiting.insert(turn.line(), turn.place, id);
+        }
+        if bytes == 0 && !turn.waits() && self.estimate.is_some() {
+            turn.load = 0;
+        }
     }
 
     /// Whether a flow that begins has to make do with what leaves at once: others begin, too, or
@@ -282,7 +233,7 @@ impl LinkScheduler {
             return false;
         };
         if let Some(estimate) = &mut self.estimate {
-            estimate.on_report(now, report, self.in_flight);
+            estimate.on_report(now, report, self.in_flight.all());
             self.rate = estimate.rate();
             return false;
         }
@@ -346,20 +297,20 @@ impl LinkScheduler {
     /// Flow `id` waits: at the place that it has, or behind all others.
     pub(super) fn wait(&mut self, id: usize, turn: &mut DrrEntry) {
         if turn.place == 0 {
-            self.last_place += 1;
-            turn.place = self.last_place;
+            turn.place = self.waiting.new_place();
         }
         turn.set(WAITS, true);
-        self.queue(turn.is_unheard()).insert(turn.place, id);
+        turn.set(HURRIES, self.estimate.is_some() && turn.load < SHORT);
+        self.waiting.insert(turn.line(), turn.place, id);
     }
 
     /// Takes in a flow that was `before` on another link: it has as much in flight, waits if it has
     /// waited, and owes what it owed.
     pub(super) fn take_over(&mut self, id: usize, turn: &mut DrrEntry, before: &DrrEntry) {
-        turn.deficit = before.deficit;
         if self.is_watched() {
             self.set_in_flight(turn, before.in_flight.into(), before.is_unheard());
         }
+        turn.deficit = before.deficit;
         if before.waits() {
             self.wait(id, turn);
         }
@@ -372,12 +323,12 @@ impl LinkScheduler {
     }
 
     fn remove(&mut self, turn: &DrrEntry) {
-        self.forget_in_flight(turn);
+        self.in_flight.remove(turn.in_flight, turn.is_unheard());
         if let Some(free_share) = &mut self.free_share {
             free_share.remove(turn);
         }
         if turn.waits() {
-            self.queue(turn.is_unheard()).remove(&turn.place);
+            self.waiting.remove(turn.line(), turn.place);
         }
     }
 
@@ -386,10 +337,8 @@ impl LinkScheduler {
     pub(super) fn expect(&mut self, moment: Option<Instant>) {
         match moment {
             Some(moment) => self.pacer.wait(moment.max(self.pacer.next())),
-            None if self.waiting.is_empty() && self.waiting_unheard.is_empty() => {
-                self.pacer.stop_waiting();
-            }
-            None => {}
+            None if [false, true].iter().any(|unheard| self.waiting.is_anybody(*unheard)) => {}
+            None => self.pacer.stop_waiting(),
         }
     }
 
@@ -397,7 +346,7 @@ impl LinkScheduler {
     pub(super) fn prepare(&mut self, now: Instant) -> Option<Instant> {
         let full = [false, true].map(|unheard| self.is_full(unheard));
         if full[0]
-            && !self.waiting.is_empty()
+            && self.waiting.is_anybody(false)
             && let Some(estimate) = &mut self.estimate
         {
             estimate.note_full();
@@ -414,18 +363,8 @@ impl LinkScheduler {
     /// The flow whose turn it may be now, if any. It is not in the queue any more.
     pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
         self.prepare(now).filter(|at| *at <= now)?;
-        let full = [false, true].map(|unheard| self.is_full(unheard));
-        let first = |queue: &BTreeMap<u64, usize>, full: bool| {
-            queue.first_key_value().map(|(place, _)| *place).filter(|_| !full)
-        };
-        let heard = first(&self.waiting, full[0]);
-        let unheard = first(&self.waiting_unheard, full[1]);
-        let is_unheard = match (heard, unheard) {
-            (Some(heard), Some(unheard)) => unheard < heard,
-            (heard, _) => heard.is_none(),
-        };
-        let place = if is_unheard { unheard } else { heard }?;
-        self.queue(is_unheard).remove(&place)
+        let [room, room_for_unheard] = [false, true].map(|unheard| !self.is_full(unheard));
+        self.waiting.next(room, room_for_unheard)
     }
 
     /// Whether it is the turn of flow `id`, which came [next](LinkScheduler::next). If not, it goes
@@ -449,6 +388,10 @@ impl LinkScheduler {
             // come.
             return self.wait(id, turn);
         };
+        self.waiting.note_sent(turn.line() == Line::Short, bytes);
+        if self.estimate.is_some() {
+            turn.load = turn.load.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        }
         turn.deficit = turn.deficit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));
         if turn.deficit <= 0 {
             turn.place = 0;
