@@ -165,6 +165,8 @@ impl<B: Buffer> Gateway<B> {
         let flow = &mut self.flows[id];
         self.links.change_remote(id, &mut flow.turns[Side::Satellite], &mut flow.remote, to);
         self.follow_links(id);
+        // What has held it back may be no more.
+        self.queue(id);
     }
 
     /// How many flows lead to each remote that is known, by identity.

@@ -432,6 +432,24 @@ fn before_a_remote_is_known_flows_to_peers_have_one_beginning_together() {
     assert_eq!(hub.remotes(), [(A, 7), (B, 1)]);
 }
 
+/// What leaves a large initial window is paced, what flows begin together is not.
+#[test]
+fn a_flow_that_nothing_holds_back_after_a_reload_goes_on_at_once() {
+    let mut hub = Hub::new();
+    let together = hub.table.gateway.config().clone();
+    let mut alone = together.clone();
+    alone.satellite.found_by = FoundBy::EachFlow;
+    hub.table.gateway.reconfigure(alone);
+    hub.upload_unreported((4000, 1), Way::Link(0, ROUND_TRIP));
+    hub.pass_millis(5);
+    let before = hub.uploads[0].acks.len();
+    assert_eq!(hub.table.gateway.unlimited(), None);
+    hub.table.gateway.reconfigure(together);
+    let sent = hub.table.sent();
+    assert_eq!(hub.table.gateway.unlimited(), None);
+    assert!(before > 0 && sent.iter().any(|it| it.payload_len() > 0));
+}
+
 #[test]
 fn a_peer_that_acknowledges_and_does_not_report_is_none_with_whom_a_link_is_shared() {
     let mut hub = Hub::new();

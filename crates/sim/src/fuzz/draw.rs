@@ -6,6 +6,7 @@ mod icmp;
 mod later;
 mod meddling;
 mod signals;
+mod together;
 
 use super::line_faults::Faults;
 use super::plan::{Cable, Call, Detour, FaultPlan, Hazard, Middle};
