@@ -21,7 +21,7 @@
 //!   trip without a queue was seen for long.
 //!
 //! Before a queue has been seen nothing is known, but for the rate that trains of segments show at
-//! the [start](Start). Where they show none, the window doubles in each round trip.
+//! the [start](Start). Where they show none, the window grows fourfold in each round trip.
 
 mod draining;
 mod minimum;
@@ -30,6 +30,7 @@ mod path;
 mod probes;
 mod round;
 mod start;
+mod steering;
 #[cfg(test)]
 mod tests;
 
@@ -44,6 +45,7 @@ use probes::Probes;
 use round::Round;
 use start::Start;
 use std::collections::VecDeque;
+use steering::{FADING, LOSS_HOLD, Lowered, MARGIN, MIN_RAISE};
 
 /// A segment's payload in bytes.
 const SEGMENT: f64 = 1_448.0;
@@ -54,7 +56,13 @@ const START: f64 = 50.0 * SEGMENT;
 
 /// So many times what arrives in a round trip may be in flight in the next one, until a queue
 /// stands.
-const START_GROWTH: f64 = 2.0;
+const START_GROWTH: f64 = 4.0;
+
+/// Or more than such a share of a round is lost: policers drop without a queue.
+const START_LOSS: f64 = 0.1;
+
+/// Packets that show it.
+const CHECKED: f64 = 64.0;
 
 /// Windows that are kept at most: of more rounds than a long queue takes.
 const MAX_WINDOWS: usize = 1_024;
@@ -75,44 +83,14 @@ const FOUND_GROWTH: f64 = 1.25;
 /// The minimum window in bytes.
 const MIN_WINDOW: f64 = 10.0 * SEGMENT;
 
-/// A queue is too long that is so many times its target.
-const LONG: f64 = 1.5;
+/// What was found so long ago is taken for half of it, and the rest a round trip later.
+const OLD: Duration = Duration::from_secs(600);
 
-/// The part of what lacks in the queue that is put in at once.
-const FILL: f64 = 0.5;
-
-/// The parts of the window by which it is raised, at first and at most.
-const MIN_RAISE: f64 = 0.05;
-const MAX_RAISE: f64 = 1.0;
+/// The part of a round trip by which another one must be shorter to be another path's.
+const SHORTER: f64 = 0.8;
 
 /// Rounds from one raise to the next: until it shows.
 const RAISE_ROUNDS: u32 = 2;
-
-/// The part of the best rate of late below which the link is known to have carried more; and how
-/// that fades in a second.
-const LESS: f64 = 0.8;
-const FADING: f64 = 0.99;
-
-/// Lost beyond the usual: this share in any case; in so many rounds, as losses come in bursts.
-const MARGIN: f64 = 0.02;
-const SIGNS: u32 = 2;
-
-/// The most that a link is held to lose by itself.
-const MAX_LOSS: f64 = 0.15;
-
-/// The most that the window comes down by in a round for what was lost, and what it is lowered by
-/// besides.
-const MAX_CUT: f64 = 0.7;
-const CUT: f64 = 0.05;
-
-/// Rounds before a raise after a loss that was ours, at first and at most: twice as many each time.
-const LOSS_HOLD: u32 = 4;
-const MAX_LOSS_HOLD: u32 = 32;
-
-/// The part by which the window must have come down for what is delivered to tell whose losses they
-/// are, and the rounds for which it may.
-const TELLING: f64 = 0.1;
-const TELLING_ROUNDS: u32 = 8;
 
 /// The most that the window is after a drain: so many times what the link holds, as acknowledgments
 /// also wait for their timers.
@@ -120,15 +98,6 @@ const HELD: f64 = 1.25;
 
 /// A queue of no more than this, in seconds, is none.
 const NO_QUEUE: f64 = 0.000_5;
-
-/// The window has been lowered, and what it was before.
-#[derive(Debug, Clone, Copy)]
-struct Lowered {
-    window: f64,
-    /// What was delivered, in bytes a second.
-    rate: f64,
-    rounds: u32,
-}
 
 /// See the module's head. Bytes are of payload, times in seconds.
 #[derive(Debug)]
@@ -166,6 +135,8 @@ pub(super) struct Estimate {
     draining: Draining,
     /// All that was in flight has arrived: there is no queue of ours.
     emptied: bool,
+    /// When the window was last used.
+    used: Instant,
     /// Until the link has been found, and for a round trip more.
     start: Option<Box<Start>>,
     /// What has shown by then is of the start.
@@ -197,6 +168,7 @@ impl Estimate {
             next_loss_hold: LOSS_HOLD,
             draining: Draining::new(),
             emptied: false,
+            used: Instant::ZERO,
             start: Some(Box::default()),
             settled: None,
         }
@@ -231,6 +203,10 @@ impl Estimate {
     /// A packet leaves. When the next one may at the earliest, if it is not to be of the same
     /// train.
     pub(super) fn on_sent(&mut self, now: Instant, payload: u64) -> Option<Instant> {
+        if self.found && self.emptied && now.saturating_since(self.used) > OLD {
+            self.window = (self.window / 2.0).max(MIN_WINDOW);
+            self.used = now;
+        }
         let ends = self.start.as_mut()?.on_sent(payload);
         (ends && !self.found).then(|| now + start::INTERVAL)
     }
@@ -261,14 +237,19 @@ impl Estimate {
         }
         self.found = true;
         self.window = (shown.rate * (base + self.path.queue())).max(MIN_WINDOW);
-        (self.rate, self.best) = (shown.rate, shown.perhaps);
+        (self.rate, self.best, self.used) = (shown.rate, shown.perhaps, now);
     }
 
     /// A flow has seen something of the link, which has `in_flight` bytes in flight.
     pub(super) fn on_report(&mut self, now: Instant, report: LinkReport, in_flight: u64) {
         if let Some(rtt) = report.rtt {
-            self.path.on_rtt(now, rtt.as_secs_f64());
-            self.latest = Some((now, rtt.as_secs_f64()));
+            let rtt = rtt.as_secs_f64();
+            if self.found && self.emptied && rtt < self.base() * SHORTER {
+                // Meanwhile the path has become shorter: it holds less at the same rate.
+                self.window = (self.window * rtt / self.base()).max(MIN_WINDOW);
+            }
+            self.path.on_rtt(now, rtt);
+            self.latest = Some((now, rtt));
         }
         if let Some(start) = self.start.as_mut().filter(|_| !report.delivered.is_zero()) {
             start.note_delivered();
@@ -280,6 +261,9 @@ impl Estimate {
         }
         if !self.found {
             self.window = self.window.max(START + self.round.room_to_begin());
+        }
+        if self.settled.is_some_and(|end| now >= end) {
+            self.check_leap(now, base);
         }
         if !self.round.is_over(now, base) {
             return;
@@ -294,6 +278,31 @@ impl Estimate {
             if self.windows.len() > MAX_WINDOWS {
                 self.windows.pop_front();
             }
+        }
+    }
+
+    /// What left by what trains have shown comes back. If much of it does not, as a policer lets
+    /// nothing but a short train pass, the window follows what does.
+    fn check_leap(&mut self, now: Instant, base: f64) {
+        if self.round.is_before(self.settled) {
+            self.round = Round::beginning(now);
+            return;
+        }
+        let seen = self.round.seen;
+        if seen.packets(PACKET) < CHECKED {
+            return;
+        }
+        if seen.loses_more_than(START_LOSS, 0.0, PACKET) {
+            // After a silence it says nothing of the rate.
+            let span = self.round.span(now);
+            if span < base / 4.0 {
+                self.rate = seen.delivered.as_f64() / span;
+                self.best = self.rate;
+                self.window = self.window.min(self.rate * base).max(MIN_WINDOW);
+            }
+            self.round = Round::beginning(now);
+        } else if self.round.is_over(now, base) {
+            self.settled = None;
         }
     }
 
@@ -312,12 +321,14 @@ impl Estimate {
             (self.rate, self.best) = (rate, rate);
             let threshold = self.path.queue().max(FOUND_QUEUE);
             let stands = queue > threshold && !grows || queue > (3.0 * threshold).max(base / 4.0);
-            if stands && round.peak > FOUND_BYTES {
+            let drops = round.seen.loses_more_than(START_LOSS, 0.0, PACKET);
+            if (stands || drops) && round.peak > FOUND_BYTES {
                 self.found = true;
                 self.start = None;
                 // What was lost has had no room.
-                let held = if round.seen.loss() > MARGIN { rate * rtt } else { f64::INFINITY };
-                self.window = held.min(in_flight as f64).max(MIN_WINDOW);
+                let lossy = round.seen.loss() > MARGIN;
+                let held = if lossy { rate * rtt } else { in_flight as f64 };
+                self.window = held.max(MIN_WINDOW);
             }
             return;
         }
@@ -332,7 +343,7 @@ impl Estimate {
             // Hardly used: it says nothing of the link.
             return;
         }
-        self.rate = rate;
+        (self.rate, self.used) = (rate, now);
         self.best = (self.best * FADING.powf(span)).max(rate);
         if (self.window - before).abs() < STEADY * before {
             self.path.vary(change);
@@ -352,95 +363,6 @@ impl Estimate {
             self.windows.pop_front();
         }
         self.windows.front().map_or(self.window, |(_, window)| *window)
-    }
-
-    /// The window follows from what the round has shown, for which it was `before`.
-    fn steer(&mut self, round: &Round, before: f64, queue: f64) {
-        if self.probes.is_under_way() {
-            self.window = self.probes.go_on(self.window, self.rate, queue);
-            return;
-        }
-        let target = self.path.queue();
-        // What is found lost was sent a round ago: before the latest change.
-        let settled = before <= self.window * (1.0 + CUT / 2.0);
-        let lossy = settled && round.seen.loses_more_than(self.loss, MARGIN, PACKET);
-        self.hold = self.hold.saturating_sub(1);
-        self.loss_hold = self.loss_hold.saturating_sub(1);
-        let probes = self.probes.is_due() && round.full && self.path.varies();
-        // What the latest change has drained does not show yet.
-        let queue = queue - (before - self.window).max(0.0) / self.rate;
-        let missed = self.is_missed(before);
-        if let Some(lowered) = &mut self.lowered {
-            lowered.rounds += 1;
-        }
-        self.lowered = self.lowered.filter(|lowered| lowered.rounds <= TELLING_ROUNDS);
-        self.long = if queue > target * LONG { self.long + 1 } else { 0 };
-        self.lossy = if lossy { self.lossy + 1 } else { 0 };
-        if missed && lossy {
-            // The losses are the link's.
-            self.loss = self.loss.max(round.seen.loss().min(MAX_LOSS));
-            self.window = self.lowered.take().map_or(self.window, |lowered| lowered.window);
-            self.hold = RAISE_ROUNDS;
-        } else if queue > target || self.lossy >= SIGNS {
-            let excess = (round.seen.loss() - self.loss).clamp(0.0, MAX_CUT);
-            let kept = if lossy { (1.0 - excess) * (1.0 - CUT) } else { 1.0 };
-            let lowered = self.window * kept - self.rate * (queue - target).max(0.0);
-            // The link carries this much even now.
-            let carried = self.product() * kept;
-            self.lower(lowered.max(carried.min(self.window)));
-            if lossy {
-                self.lossy = 0;
-                self.loss_hold = self.next_loss_hold;
-                self.next_loss_hold = (self.next_loss_hold * 2).min(MAX_LOSS_HOLD);
-            }
-        } else if !lossy && probes {
-            self.window = self.probes.begin(self.window, self.rate, self.base());
-        } else if !lossy {
-            let weight = (round.seen.packets(PACKET) / 1_000.0).min(0.25);
-            self.loss += (round.seen.loss() - self.loss).min(0.0) * weight;
-            if round.full {
-                self.fill(queue, target);
-            }
-        }
-    }
-
-    /// Whether, since the window was lowered, as much less is delivered: then it was no queue that
-    /// has become shorter.
-    fn is_missed(&self, before: f64) -> bool {
-        self.lowered.is_some_and(|lowered| {
-            let cut = 1.0 - before / lowered.window;
-            lowered.rounds >= 2 && cut > TELLING && self.rate < lowered.rate * (1.0 - cut / 2.0)
-        })
-    }
-
-    fn lower(&mut self, window: f64) {
-        let lowered = Lowered { window: self.window, rate: self.rate, rounds: 0 };
-        self.lowered.get_or_insert(lowered);
-        if std::mem::take(&mut self.remembers) {
-            self.best = self.rate;
-        }
-        self.window = window.max(MIN_WINDOW);
-        self.raise = MIN_RAISE;
-    }
-
-    /// The link may carry more than the window lets it.
-    fn fill(&mut self, queue: f64, target: f64) {
-        if queue >= target / 2.0 {
-            self.window += FILL * self.rate * (target - queue);
-            self.raise = MIN_RAISE;
-        } else if self.hold == 0 {
-            let known = self.best * self.base();
-            if self.window < LESS * known {
-                self.window = (self.window * 2.0).min(known);
-                self.remembers = true;
-                self.hold = 1;
-            } else if self.loss_hold == 0 {
-                self.remembers = false;
-                self.window *= 1.0 + self.raise;
-                self.raise = (self.raise * 2.0).min(MAX_RAISE);
-                self.hold = RAISE_ROUNDS;
-            }
-        }
     }
 
     /// The round trip without a queue, as far as is known.

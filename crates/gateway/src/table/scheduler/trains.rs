@@ -18,7 +18,7 @@ const KEPT: usize = 64;
 
 /// A part shows a rate if it has so many bytes, and took so long, in seconds.
 const MIN_BYTES: f64 = 4.0 * 1_400.0;
-const MIN_SPAN: f64 = 0.000_1;
+const MIN_SPAN: f64 = 0.000_05;
 
 /// What took so many times as long to arrive as to leave was held up by the link.
 const HELD_UP: f64 = 2.0;

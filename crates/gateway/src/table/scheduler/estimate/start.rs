@@ -15,8 +15,10 @@ const TRAIN: f64 = 10.0 * SEGMENT;
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 
 /// So many times what may be in flight at first is the most that trains make of it: of a link of
-/// 250 Mbit/s by a geostationary satellite. Where a shaper lets bursts pass they show its port.
-const LEAP: f64 = 256.0;
+/// 300 Mbit/s by a geostationary satellite. Trains that show more may have seen the port of a
+/// policer, which lets them pass. It makes an eighth of it.
+const LEAP: f64 = 320.0;
+const DOUBTFUL: f64 = 40.0;
 
 /// See the module's head.
 #[derive(Debug, Default)]
@@ -54,8 +56,11 @@ impl Start {
     pub(super) fn leap(&mut self, now: Instant, base: f64) -> Option<Shown> {
         let shown = self.trains.shown()?;
         self.leapt.get_or_insert(now + Duration::from_secs_f64(base));
-        let most = LEAP * START / base;
-        Some(Shown { rate: shown.rate.min(most), perhaps: shown.perhaps.min(most) })
+        if shown.perhaps * base > LEAP * START {
+            let rate = shown.rate.min(DOUBTFUL * START / base);
+            return Some(Shown { rate, perhaps: rate });
+        }
+        Some(shown)
     }
 
     /// When what left by what trains have shown is acknowledged at the earliest.

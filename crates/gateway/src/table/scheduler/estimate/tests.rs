@@ -28,6 +28,9 @@ struct Link {
     room: f64,
     /// The share that it loses by itself.
     loss: f64,
+    /// Behind its port, what a policer lets pass in bytes a second, and at most at once.
+    policed: Option<[f64; 2]>,
+    tokens: f64,
     /// What somebody else keeps in its queue, in seconds.
     others: f64,
     /// What acknowledgments wait for on their way back, in seconds.
@@ -63,6 +66,8 @@ impl Link {
             base,
             room: 10.0,
             loss: 0.0,
+            policed: None,
+            tokens: 0.0,
             others: 0.0,
             back: 0.0,
             reports: false,
@@ -89,6 +94,9 @@ impl Link {
     fn tick(&mut self) {
         self.now += TICK;
         self.queued = (self.queued - self.rate * TICK).max(0.0);
+        if let Some([rate, burst]) = self.policed {
+            self.tokens = (self.tokens + rate * TICK).min(burst);
+        }
         while self.sent.front().is_some_and(|sent| sent.acknowledged <= self.now)
             && let Some(Sent { rtt, lost, arrives, .. }) = self.sent.pop_front()
         {
@@ -133,7 +141,9 @@ impl Link {
         if let Some(next) = self.estimate.on_sent(self.at(), SEGMENT as u64) {
             self.next_train = next;
         }
-        let has_room = self.queued <= self.room * self.rate;
+        let passes = self.policed.is_none() || self.tokens >= SEGMENT;
+        self.tokens -= if passes { SEGMENT } else { 0.0 };
+        let has_room = passes && self.queued <= self.room * self.rate;
         self.owed += self.loss;
         let corrupted = self.owed >= 1.0;
         self.owed -= if corrupted { 1.0 } else { 0.0 };
@@ -187,7 +197,7 @@ fn what_is_in_flight_does_not_grow_after_a_fall_and_the_link_is_full_soon_after_
         assert!(link.longest < 9.5 * base + 0.12, "{}", link.longest);
         assert!(link.in_flight < before / 4.0, "it is drained: {} of {before}", link.in_flight);
         let used = link.used(10.0);
-        assert!(used > 0.95 && link.longest < 0.2, "{used} {}", link.longest);
+        assert!(used > 0.95 && link.longest < 0.25, "{used} {}", link.longest);
         link.rate *= 10.0;
         link.run((5.0 * base).max(1.0));
         let used = link.used(5.0);
@@ -312,4 +322,54 @@ fn after_a_pause_all_is_as_it_was() {
     let used = link.used(5.0);
     assert!(used > 0.97 && link.longest < 0.05, "{used} {}", link.longest);
     assert!(link.estimate.window().abs_diff(window) < window / 20);
+}
+
+#[test]
+fn what_was_found_long_ago_is_taken_for_half_at_first() {
+    for (pause, least) in [(300.0, 0.9), (900.0, 0.4)] {
+        let mut link = Link::new(50.0, 0.6);
+        link.reports = true;
+        link.run(12.0);
+        let before = link.estimate.window() as f64;
+        link.demand = 0.0;
+        link.run(pause);
+        link.demand = f64::INFINITY;
+        link.run(0.5);
+        let window = link.estimate.window() as f64 / before;
+        assert!((least..least + 0.2).contains(&window), "{pause}: {window}");
+        link.run(1.5);
+        let used = link.used(5.0);
+        assert!(used > 0.95 && link.longest < 0.05, "{used} {}", link.longest);
+    }
+}
+
+/// As when another link takes over whose round trip is a terrestrial one.
+#[test]
+fn a_shorter_path_is_not_sent_what_a_long_one_holds() {
+    let mut link = Link::new(20.0, 0.6);
+    link.reports = true;
+    link.run(12.0);
+    link.demand = 0.0;
+    link.run(20.0);
+    link.base = 0.04;
+    link.demand = f64::INFINITY;
+    link.run(3.0);
+    assert!(link.longest < 0.15, "{}", link.longest);
+    let used = link.used(5.0);
+    assert!(used > 0.95, "{used}");
+}
+
+/// Of 20 Mbit/s with bursts of 64 KB. Trains show the port.
+#[test]
+fn a_policer_gets_what_it_lets_pass_from_the_next_round_trip_on() {
+    for port in [100.0, 1_000.0] {
+        let mut link = Link::new(port, 0.6);
+        link.policed = Some([2.5e6, 64e3]);
+        link.reports = true;
+        link.run(2.5);
+        link.run(10.0);
+        let dropped = link.dropped / (link.dropped + link.delivered);
+        assert!(dropped < 0.2, "{port}: {dropped}");
+        assert!(link.delivered > 0.3 * 2.5e6 * 10.0, "{port}: {}", link.delivered);
+    }
 }
