@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::stage::BENTPIPE;
 use crate::toolbox::wait_until;
 pub(crate) use scenarios::DOWNLOAD;
-use scenarios::{EVERYTHING, PATTERN};
+use scenarios::{CONFIGURED, EVERYTHING, PATTERN};
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("testbed_gives_what_the_simulator_gives", as_simulated),
@@ -193,7 +193,15 @@ fn as_simulated() {
 }
 
 fn every_workload() {
-    let bed = Bed::new("all", EVERYTHING);
+    every_workload_of("all", EVERYTHING);
+    // The pair finds its link by what is reported in acknowledgments.
+    let found = EVERYTHING.replace(CONFIGURED, r#"satellite = { found-by = "all-flows" }"#);
+    assert_eq!(found.matches("found-by").count(), 2);
+    every_workload_of("found", &found);
+}
+
+fn every_workload_of(what: &str, scenario: &str) {
+    let bed = Bed::new(what, scenario);
     bed.up();
     bed.succeed(&["run", &bed.name, "--quiet"]);
     let folder = bed.folder.path().join("results").join(format!("{}-testbed", bed.name));

@@ -21,6 +21,9 @@ bytes = "500KB"
 opened-by = "to"
 "#;
 
+/// What its gateways know.
+pub(super) const CONFIGURED: &str = r#"satellite = { rate = "8Mbit/s", round-trip = "100ms" }"#;
+
 /// Everything that is live, through a pair of gateways.
 pub(super) const EVERYTHING: &str = r#"
 tcp = "linux"
