@@ -81,6 +81,8 @@ mod tests {
         assert_eq!(all(None, true).unwrap().len() - cases.len(), 2);
         assert_eq!(count("third party"), 8);
         assert_eq!(count("found by"), 28);
+        assert_eq!(count("first flow"), 9);
+        assert_eq!(count("50 KB at once"), 2);
         let without = |case: &&Case| case.targets.is_empty();
         let without: Vec<&str> =
             cases.iter().filter(without).map(|case| case.name.as_str()).collect();
