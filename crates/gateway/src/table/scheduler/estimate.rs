@@ -61,8 +61,10 @@ const START_GROWTH: f64 = 4.0;
 /// Or more than such a share of a round is lost: policers drop without a queue.
 const START_LOSS: f64 = 0.1;
 
-/// Packets that show it.
+/// Packets that show it, and the round trips for which it may after a leap: a queue that overflows
+/// delays the news.
 const CHECKED: f64 = 64.0;
+const CHECKED_FOR: f64 = 2.0;
 
 /// Windows that are kept at most: of more rounds than a long queue takes.
 const MAX_WINDOWS: usize = 1_024;
@@ -82,6 +84,9 @@ const FOUND_GROWTH: f64 = 1.25;
 
 /// The minimum window in bytes.
 const MIN_WINDOW: f64 = 10.0 * SEGMENT;
+
+/// After so long without use the link may be another one: what comes back is checked.
+const PAUSED: Duration = Duration::from_secs(10);
 
 /// What was found so long ago is taken for half of it, and the rest a round trip later.
 const OLD: Duration = Duration::from_secs(600);
@@ -105,7 +110,7 @@ pub(super) struct Estimate {
     path: Path,
     /// The latest round trip, and when it was measured.
     latest: Option<(Instant, f64)>,
-    /// A queue has shown that the link is full.
+    /// A queue has shown that the link is full, or trains what it carries.
     found: bool,
     window: f64,
     /// The windows since what is in flight has left, by the ends of rounds.
@@ -139,7 +144,7 @@ pub(super) struct Estimate {
     used: Instant,
     /// Until the link has been found, and for a round trip more.
     start: Option<Box<Start>>,
-    /// What has shown by then is of the start.
+    /// Until then everything that shows is of the start, and for a while more it is checked.
     settled: Option<Instant>,
 }
 
@@ -174,7 +179,7 @@ impl Estimate {
         }
     }
 
-    /// Whether the link has been found: flows need no windows of their own.
+    /// Whether the link has been found.
     pub(super) fn is_found(&self) -> bool {
         self.found
     }
@@ -203,8 +208,12 @@ impl Estimate {
     /// A packet leaves. When the next one may at the earliest, if it is not to be of the same
     /// train.
     pub(super) fn on_sent(&mut self, now: Instant, payload: u64) -> Option<Instant> {
-        if self.found && self.emptied && now.saturating_since(self.used) > OLD {
-            self.window = (self.window / 2.0).max(MIN_WINDOW);
+        let unused = now.saturating_since(self.used);
+        if self.found && self.emptied && unused > PAUSED {
+            if unused > OLD {
+                self.window = (self.window / 2.0).max(MIN_WINDOW);
+            }
+            self.settled = Some(now + Duration::from_secs_f64(self.base()));
             self.used = now;
         }
         let ends = self.start.as_mut()?.on_sent(payload);
@@ -262,8 +271,8 @@ impl Estimate {
         if !self.found {
             self.window = self.window.max(START + self.round.room_to_begin());
         }
-        if self.settled.is_some_and(|end| now >= end) {
-            self.check_leap(now, base);
+        if let Some(end) = self.settled.filter(|end| now >= *end) {
+            self.check_leap(now, end, base);
         }
         if !self.round.is_over(now, base) {
             return;
@@ -281,28 +290,27 @@ impl Estimate {
         }
     }
 
-    /// What left by what trains have shown comes back. If much of it does not, as a policer lets
-    /// nothing but a short train pass, the window follows what does.
-    fn check_leap(&mut self, now: Instant, base: f64) {
-        if self.round.is_before(self.settled) {
-            self.round = Round::beginning(now);
-            return;
-        }
-        let seen = self.round.seen;
-        if seen.packets(PACKET) < CHECKED {
-            return;
-        }
-        if seen.loses_more_than(START_LOSS, 0.0, PACKET) {
-            // After a silence it says nothing of the rate.
-            let span = self.round.span(now);
-            if span < base / 4.0 {
-                self.rate = seen.delivered.as_f64() / span;
-                self.best = self.rate;
-                self.window = self.window.min(self.rate * base).max(MIN_WINDOW);
-            }
-            self.round = Round::beginning(now);
-        } else if self.round.is_over(now, base) {
+    /// What left by what trains have shown, or by what was found before a pause, comes back. If
+    /// much of it does not, as a policer lets nothing but a short train pass, the window follows
+    /// what does.
+    fn check_leap(&mut self, now: Instant, settled: Instant, base: f64) {
+        if now >= settled + Duration::from_secs_f64(CHECKED_FOR * base) {
             self.settled = None;
+            return;
+        }
+        let (seen, span) = (self.round.seen, self.round.span(now));
+        let is_early = self.round.is_before(Some(settled));
+        let drops = !is_early
+            && seen.packets(PACKET) >= CHECKED
+            && seen.loses_more_than(START_LOSS, 0.0, PACKET);
+        // After a silence it says nothing of the rate.
+        if drops && span < base / 4.0 {
+            self.rate = seen.delivered.as_f64() / span;
+            self.best = self.rate;
+            self.window = self.window.min(self.rate * base).max(MIN_WINDOW);
+        }
+        if drops || is_early {
+            self.round = Round::beginning(now);
         }
     }
 

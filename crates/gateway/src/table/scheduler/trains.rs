@@ -2,8 +2,8 @@
 //!
 //! Segments that leave at once are as far apart behind a link as the link makes them (Jacobson,
 //! 1988). Carter and Crovella (1996) measure paths by such trains. A part of a train shows the
-//! link's rate if it took twice as long to arrive as to leave, at least. If it took as long, the
-//! link carries that and perhaps more.
+//! link's rate if it took twice as long to arrive as to leave, at least. Otherwise it shows its
+//! sender's.
 //!
 //! A busy receiver sees several segments at one moment, and some links send them so. Therefore
 //! several parts are read, and the lower of those in the middle counts; half of it, unless they
@@ -22,9 +22,6 @@ const MIN_SPAN: f64 = 0.000_05;
 
 /// What took so many times as long to arrive as to leave was held up by the link.
 const HELD_UP: f64 = 2.0;
-
-/// What took so much less was held back by its receiver.
-const AT_ONCE: f64 = 0.8;
 
 /// Parts agree that differ by no more than this factor.
 const AGREES: f64 = 1.25;
@@ -84,11 +81,7 @@ impl Trains {
     pub(super) fn shown(&self) -> Option<Shown> {
         let parts = self.parts();
         let mut held_up: Vec<&Part> = parts.iter().filter(|part| part.is_held_up()).collect();
-        let [Some(first), Some(last)] = [held_up.first(), held_up.last()] else {
-            let carried = parts.iter().filter(|part| part.took >= AT_ONCE * part.leaving);
-            let best = carried.map(Part::rate).max_by(f64::total_cmp)?;
-            return Some(Shown { rate: best, perhaps: best });
-        };
+        let (first, last) = (held_up.first()?, held_up.last()?);
         let several = last.left.saturating_since(first.left).as_secs_f64() > APART;
         held_up.sort_by(|a, b| a.rate().total_cmp(&b.rate()));
         let of = |quarter: usize| held_up[(held_up.len() - 1) * quarter / 4].rate();
@@ -204,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_no_faster_than_it_arrives_shows_what_is_carried() {
+    fn what_leaves_no_faster_than_it_arrives_shows_nothing_of_the_link() {
         let mut slow = Trains::default();
         for millis in 1..30 {
             slow.on_report(
@@ -212,8 +205,7 @@ mod tests {
                 Some(Instant::from_millis(millis.into())),
             );
         }
-        let shown = slow.shown().unwrap();
-        assert_eq!((shown.rate / 1_448.0).round(), 1_000.0);
+        assert_eq!(slow.shown(), None);
         assert_eq!((slow.fastest().unwrap() / 1_448.0).round(), 1_000.0);
         // Sixteen that left one by one are seen at one moment.
         let mut late = Trains::default();

@@ -2,8 +2,8 @@
 //!
 //! Until something has arrived, trains of ten segments leave, one every 100 ms. One flow with an
 //! initial window of ten (RFC 6928) that begins so often is as fast. And a short queue never meets
-//! more than ten. As soon as the trains show a rate, the window is what
-//! fills the link at that. For a round trip it follows what more of them show.
+//! more than ten. As soon as the trains show a rate, the window is what fills the link at that. For
+//! a round trip it follows what more of them show.
 
 use super::super::trains::{Shown, Trains};
 use super::{SEGMENT, START};

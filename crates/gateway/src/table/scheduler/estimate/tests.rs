@@ -257,17 +257,31 @@ fn a_queue_too_short_for_the_target_is_not_overrun() {
 
 #[test]
 fn who_sends_little_finds_and_changes_nothing() {
-    let mut link = Link::new(50.0, 0.5);
-    link.demand = 20_000.0;
-    link.run(60.0);
-    assert!(!link.estimate.is_found());
-    link.demand = f64::INFINITY;
+    for reports in [false, true] {
+        let mut link = Link::new(50.0, 0.5);
+        link.reports = reports;
+        link.demand = 20_000.0;
+        link.run(60.0);
+        assert!(!link.estimate.is_found());
+        assert!(link.estimate.window() as f64 >= START);
+        link.demand = f64::INFINITY;
+        link.run(10.0);
+        let window = link.estimate.window();
+        link.demand = 20_000.0;
+        link.run(60.0);
+        let after = link.estimate.window();
+        assert!(after.abs_diff(window) < window / 100, "{after} after {window}");
+    }
+}
+
+/// More than a tenth is what a policer drops, too.
+#[test]
+fn a_link_that_loses_much_is_not_given_up_at_the_beginning() {
+    let mut link = Link::new(20.0, 0.5);
+    (link.loss, link.reports) = (0.12, true);
     link.run(10.0);
-    let window = link.estimate.window();
-    link.demand = 20_000.0;
-    link.run(60.0);
-    let after = link.estimate.window();
-    assert!(after.abs_diff(window) < window / 100, "{after} after {window}");
+    let used = link.used(20.0);
+    assert!(used > 0.7, "{used}");
 }
 
 #[test]
