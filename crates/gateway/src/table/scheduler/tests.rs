@@ -43,3 +43,24 @@ fn a_watched_link_is_full_with_a_quarter_more_than_its_product() {
     link.remove(&one);
     assert!(!link.is_busy(Instant::ZERO, &DrrEntry::default()));
 }
+
+#[test]
+fn a_download_that_waits_is_none_that_has_just_begun() {
+    let mut link = LinkScheduler::of_remote(&Config::default().satellite);
+    let (mut download, mut page) = (DrrEntry::default(), DrrEntry::default());
+    let now = Instant::ZERO;
+    link.wait(1, &mut download);
+    assert_eq!(link.next(now), Some(1));
+    assert!(link.begins(1, &mut download));
+    link.used(1, &mut download, Some(Sent { bytes: 200_000, payload: 190_000 }));
+    link.wait(1, &mut download);
+    // All that it had in flight is acknowledged.
+    link.set_in_flight(&mut download, 1, false);
+    link.set_in_flight(&mut download, 0, false);
+    assert_eq!(link.next(now), Some(1));
+    assert!(!link.begins(1, &mut download), "it has had its share, and waits again");
+    // Others have sent meanwhile.
+    link.waiting.note_sent(false, 100_000);
+    link.wait(2, &mut page);
+    assert_eq!([link.next(now), link.next(now)], [Some(2), Some(1)]);
+}

@@ -37,6 +37,8 @@ struct Link {
     back: f64,
     /// The peer reports what has arrived.
     reports: bool,
+    /// So many times as fast as its clock should go.
+    clock: f64,
     /// At most so many bytes a second are there to be sent.
     demand: f64,
     estimate: Estimate,
@@ -71,6 +73,7 @@ impl Link {
             others: 0.0,
             back: 0.0,
             reports: false,
+            clock: 1.0,
             demand: f64::INFINITY,
             estimate: Estimate::new(),
             now: 0.0,
@@ -111,7 +114,8 @@ impl Link {
             self.estimate.on_report(self.at(), report, self.in_flight as u64);
             self.arrived += delivered.as_f64();
             if self.reports && !delivered.is_zero() {
-                let (micros, bytes) = ((arrives * 1e6) as u32, ByteCount::of(self.arrived as u64));
+                let (micros, bytes) =
+                    ((arrives * self.clock * 1e6) as u32, ByteCount::of(self.arrived as u64));
                 let arrivals = Some(Arrivals { count: 0, micros, bytes });
                 let report = Report { identity: Identity::new(1).unwrap(), arrivals };
                 self.estimate.on_peer_report(self.at(), report);
@@ -385,5 +389,19 @@ fn a_policer_gets_what_it_lets_pass_from_the_next_round_trip_on() {
         let dropped = link.dropped / (link.dropped + link.delivered);
         assert!(dropped < 0.2, "{port}: {dropped}");
         assert!(link.delivered > 0.3 * 2.5e6 * 10.0, "{port}: {}", link.delivered);
+    }
+}
+
+/// Its reports say a tenth of the rate, or ten times as much. It floods its link for some seconds,
+/// and may keep a queue for itself.
+#[test]
+fn a_liar_neither_starves_its_remote_nor_floods_the_link_for_long() {
+    for clock in [10.0, 0.1] {
+        let mut link = Link::new(20.0, 0.5);
+        (link.reports, link.clock, link.room) = (true, clock, 1.0);
+        link.run(20.0);
+        let used = link.used(20.0);
+        assert!(used > 0.9 && link.longest < 0.8, "{clock}: {used} {}", link.longest);
+        assert_eq!(link.dropped, 0.0, "{clock}");
     }
 }
