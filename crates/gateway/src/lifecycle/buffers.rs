@@ -122,19 +122,21 @@ impl<B: Buffer> SplicedFlow<B> {
         self.keep_ahead(leg);
     }
 
-    /// The link behind `leg` may bring so much in a round trip from a peer gateway.
-    pub(crate) fn expect(&mut self, leg: Leg, coming: impl FnOnce(Duration) -> Bytes) {
-        if self.splice.leg(leg).peer {
-            let product = coming(self.splice.leg(leg).round_trip());
-            self.tuners[leg].expect(product);
+    /// The link behind `leg` may bring so much in a round trip from a peer gateway. If that is said
+    /// of so many `flows` together, acknowledgments are as many as this one's share needs.
+    pub(crate) fn expect(
+        &mut self,
+        leg: Leg,
+        coming: impl FnOnce(Duration) -> Bytes,
+        flows: Option<u64>,
+    ) {
+        if !self.splice.leg(leg).peer {
+            return;
         }
-    }
-
-    /// The same: so much of it will be this flow's.
-    pub(crate) fn expect_share(&mut self, leg: Leg, coming: impl FnOnce(Duration) -> Bytes) {
-        if self.splice.leg(leg).peer {
-            let share = coming(self.splice.leg(leg).round_trip());
-            self.tuners[leg].expect_round(share);
+        let product = coming(self.splice.leg(leg).round_trip());
+        self.tuners[leg].expect(product);
+        if let Some(flows) = flows {
+            self.tuners[leg].expect_round(product / flows);
             self.acknowledge_by_what_comes(leg);
         }
     }

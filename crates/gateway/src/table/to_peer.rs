@@ -24,8 +24,7 @@ impl<B: Buffer> Gateway<B> {
         let arrived = &self.links.of(Side::Satellite, remote).arrived;
         let flows = self.links.remotes.count_flows(remote);
         for leg in Leg::BOTH.into_iter().filter(|leg| sides[*leg] == Side::Satellite) {
-            spliced.expect(leg, |round_trip| arrived.expected_in(round_trip));
-            spliced.expect_share(leg, |round_trip| arrived.expected_in(round_trip) / flows);
+            spliced.expect(leg, |round_trip| arrived.expected_in(round_trip), Some(flows));
         }
     }
 }
@@ -81,10 +80,9 @@ impl Context<'_> {
         let report = Report { arrivals, ..report };
         if flow.leg_mut(leg).report(report, out) && arrivals.is_some() {
             arrived.note_reported(now, report);
-            flow.expect(leg, |round_trip| arrived.expected_in(round_trip));
-            if !arrived.is_in_train() {
-                flow.expect_share(leg, |round_trip| arrived.expected_in(round_trip) / flows);
-            }
+            // Acknowledgments of a train show how it comes.
+            let flows = Some(flows).filter(|_| !arrived.is_in_train());
+            flow.expect(leg, |round_trip| arrived.expected_in(round_trip), flows);
         }
     }
 }

@@ -236,11 +236,10 @@ impl Estimate {
 
     /// The window follows what trains show.
     fn leap(&mut self, now: Instant, base: f64) {
-        let Some(shown) = self.start.as_mut().and_then(|start| start.leap(now, base)) else {
-            return;
-        };
-        self.settled = self.start.as_ref().and_then(|start| start.leapt());
-        if self.settled.is_some_and(|end| now >= end) {
+        let leap = self.start.as_mut().and_then(|start| start.leap(now, base));
+        let Some((shown, settled)) = leap else { return };
+        self.settled = Some(settled);
+        if now >= settled {
             self.start = None;
             return;
         }

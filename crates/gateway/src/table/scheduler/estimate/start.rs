@@ -52,19 +52,15 @@ impl Start {
         self.trains.on_report(report, Some(left));
     }
 
-    /// What trains show, where a round trip takes `base` seconds.
-    pub(super) fn leap(&mut self, now: Instant, base: f64) -> Option<Shown> {
+    /// What trains show, where a round trip takes `base` seconds; and when what left by what they
+    /// have shown is acknowledged at the earliest.
+    pub(super) fn leap(&mut self, now: Instant, base: f64) -> Option<(Shown, Instant)> {
         let shown = self.trains.shown()?;
-        self.leapt.get_or_insert(now + Duration::from_secs_f64(base));
+        let settled = *self.leapt.get_or_insert(now + Duration::from_secs_f64(base));
         if shown.perhaps * base > LEAP * START {
             let rate = shown.rate.min(DOUBTFUL * START / base);
-            return Some(Shown { rate, perhaps: rate });
+            return Some((Shown { rate, perhaps: rate }, settled));
         }
-        Some(shown)
-    }
-
-    /// When what left by what trains have shown is acknowledged at the earliest.
-    pub(super) fn leapt(&self) -> Option<Instant> {
-        self.leapt
+        Some((shown, settled))
     }
 }
