@@ -140,8 +140,9 @@ pub(super) struct Estimate {
     draining: Draining,
     /// All that was in flight has arrived: there is no queue of ours.
     emptied: bool,
-    /// When the window was last used.
+    /// When the window was last used, and when it began to be checked after a pause.
     used: Instant,
+    checked: Instant,
     /// Until the link has been found, and for a round trip more.
     start: Option<Box<Start>>,
     /// Until then everything that shows is of the start, and for a while more it is checked.
@@ -174,6 +175,7 @@ impl Estimate {
             draining: Draining::new(),
             emptied: false,
             used: Instant::ZERO,
+            checked: Instant::ZERO,
             start: Some(Box::default()),
             settled: None,
         }
@@ -208,13 +210,16 @@ impl Estimate {
     /// A packet leaves. When the next one may at the earliest, if it is not to be of the same
     /// train.
     pub(super) fn on_sent(&mut self, now: Instant, payload: u64) -> Option<Instant> {
-        let unused = now.saturating_since(self.used);
-        if self.found && self.emptied && unused > PAUSED {
+        if self.found && self.emptied {
+            let unused = now.saturating_since(self.used);
             if unused > OLD {
                 self.window = (self.window / 2.0).max(MIN_WINDOW);
+                self.used = now;
             }
-            self.settled = Some(now + Duration::from_secs_f64(self.base()));
-            self.used = now;
+            if unused.min(now.saturating_since(self.checked)) > PAUSED {
+                self.settled = Some(now + Duration::from_secs_f64(self.base()));
+                self.checked = now;
+            }
         }
         let ends = self.start.as_mut()?.on_sent(payload);
         (ends && !self.found).then(|| now + start::INTERVAL)

@@ -361,6 +361,23 @@ fn what_was_found_long_ago_is_taken_for_half_at_first() {
     }
 }
 
+/// Now and then a page, for a quarter of an hour.
+#[test]
+fn who_uses_little_of_a_link_does_not_keep_it_young() {
+    let mut link = Link::new(50.0, 0.6);
+    link.reports = true;
+    link.run(12.0);
+    let before = link.estimate.window();
+    for _ in 0..45 {
+        link.demand = 20_000.0;
+        link.run(2.0);
+        link.demand = 0.0;
+        link.run(18.0);
+    }
+    let after = link.estimate.window();
+    assert!(after < before * 3 / 5 && after > before * 2 / 5, "{after} of {before}");
+}
+
 /// As when another link takes over whose round trip is a terrestrial one.
 #[test]
 fn a_shorter_path_is_not_sent_what_a_long_one_holds() {
