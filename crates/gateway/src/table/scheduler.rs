@@ -233,7 +233,7 @@ impl LinkScheduler {
             return false;
         };
         if let Some(estimate) = &mut self.estimate {
-            estimate.on_report(now, report, self.in_flight.all());
+            estimate.on_report(now, report, &self.in_flight);
             self.rate = estimate.rate();
             return false;
         }

@@ -23,17 +23,21 @@
 //! Before a queue has been seen nothing is known, but for the rate that trains of segments show at
 //! the [start](Start). Where they show none, the window grows fourfold in each round trip.
 
+mod cubic_window;
 mod draining;
 mod minimum;
 mod one_way;
 mod path;
 mod probes;
+mod rivals;
 mod round;
+mod segment;
 mod start;
 mod steering;
 #[cfg(test)]
 mod tests;
 
+use super::in_flight::InFlight;
 use super::{PACKET, WIRE};
 use crate::announce::Report;
 use bentpipe_core::tcp::congestion::LinkReport;
@@ -42,13 +46,12 @@ use bentpipe_core::units::Rate;
 use draining::{Draining, Shown};
 use path::Path;
 use probes::Probes;
+use rivals::{Rivals, Seen};
 use round::Round;
+use segment::SEGMENT;
 use start::Start;
 use std::collections::VecDeque;
 use steering::{FADING, LOSS_HOLD, Lowered, MARGIN, MIN_RAISE};
-
-/// A segment's payload in bytes.
-const SEGMENT: f64 = 1_448.0;
 
 /// What all flows may have in flight before anything has arrived, in bytes: what one of them may
 /// begin with.
@@ -116,8 +119,10 @@ pub(super) struct Estimate {
     /// The windows since what is in flight has left, by the ends of rounds.
     windows: VecDeque<(Instant, f64)>,
     round: Round,
-    /// What is delivered a second: in the latest round that tells, and the best of late.
+    /// What is delivered a second: in the latest round that tells, in the one before, and the best
+    /// of late.
     rate: f64,
+    rate_before: f64,
     best: f64,
     /// The window was last raised to what the best of late needs.
     remembers: bool,
@@ -138,6 +143,9 @@ pub(super) struct Estimate {
     loss_hold: u32,
     next_loss_hold: u32,
     draining: Draining,
+    rivals: Rivals,
+    /// Flows that have something in flight.
+    flows: usize,
     /// All that was in flight has arrived: there is no queue of ours.
     emptied: bool,
     /// When the window was last used, and when it began to be checked after a pause.
@@ -160,6 +168,7 @@ impl Estimate {
             windows: VecDeque::new(),
             round: Round::default(),
             rate: 0.0,
+            rate_before: 0.0,
             best: 0.0,
             remembers: false,
             queue: 0.0,
@@ -173,6 +182,8 @@ impl Estimate {
             loss_hold: 0,
             next_loss_hold: LOSS_HOLD,
             draining: Draining::new(),
+            rivals: Rivals::new(),
+            flows: 1,
             emptied: false,
             used: Instant::ZERO,
             checked: Instant::ZERO,
@@ -189,7 +200,7 @@ impl Estimate {
     /// Bytes that all flows may have in flight.
     pub(super) fn window(&self) -> u64 {
         match self.draining.kept() {
-            Some(kept) => self.window.min(self.product() * kept) as u64,
+            Some(kept) => self.window.min(self.held() * kept) as u64,
             None => self.window as u64,
         }
     }
@@ -198,7 +209,8 @@ impl Estimate {
     /// the queue, so that it is the window that holds them back, and hardly any burst.
     pub(super) fn rate(&self) -> Option<Rate> {
         let base = self.path.base().filter(|_| self.found)?;
-        let bits = self.window / base * WIRE * 8.0;
+        let bytes = self.rivals.rate().unwrap_or(self.window / base);
+        let bits = bytes * WIRE * 8.0;
         Some(Rate::from_bits_per_sec((bits as u64).max(1)))
     }
 
@@ -221,6 +233,7 @@ impl Estimate {
                 self.checked = now;
             }
         }
+        self.draining.give_up(now);
         let ends = self.start.as_mut()?.on_sent(payload);
         (ends && !self.found).then(|| now + start::INTERVAL)
     }
@@ -253,8 +266,10 @@ impl Estimate {
         (self.rate, self.best, self.used) = (shown.rate, shown.perhaps, now);
     }
 
-    /// A flow has seen something of the link, which has `in_flight` bytes in flight.
-    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport, in_flight: u64) {
+    /// A flow has seen something of the link, on which so much is in flight.
+    pub(super) fn on_report(&mut self, now: Instant, report: LinkReport, in_flight: &InFlight) {
+        self.flows = in_flight.flows();
+        let in_flight = in_flight.all();
         if let Some(rtt) = report.rtt {
             let rtt = rtt.as_secs_f64();
             if self.found && self.emptied && rtt < self.base() * SHORTER {
@@ -277,6 +292,9 @@ impl Estimate {
         }
         if let Some(end) = self.settled.filter(|end| now >= *end) {
             self.check_leap(now, end, base);
+        }
+        if self.draining.give_up(now) {
+            self.round = Round::beginning(now);
         }
         if !self.round.is_over(now, base) {
             return;
@@ -322,7 +340,8 @@ impl Estimate {
     fn judge(&mut self, now: Instant, round: &Round, rtt: f64, in_flight: u64) {
         let (base, span) = (self.path.base().unwrap_or(rtt), round.span(now));
         let rate = round.seen.delivered.as_f64() / span;
-        let queue = self.path.queue_in(rtt, round.one_way);
+        let forgotten = base - self.base().min(base);
+        let queue = self.path.queue_in(rtt, round.one_way) + forgotten;
         let change = queue - std::mem::replace(&mut self.queue, queue);
         let before = self.window_before(now, rtt + span / 2.0);
         if queue < NO_QUEUE {
@@ -347,23 +366,39 @@ impl Estimate {
         if self.draining.kept().is_some() {
             if queue > self.path.queue() && change < -self.path.queue() {
                 // It becomes shorter and is not gone: as much comes as the link carries now.
-                self.rate = rate;
+                (self.rate, self.rate_before) = (rate, rate);
             }
             return self.go_on_draining(now, round, queue);
+        }
+        if self.rivals.are_there() {
+            self.rivals.note_rate(now, rate);
+            self.rate_before = std::mem::replace(&mut self.rate, rate);
+            self.used = now;
+            self.best = (self.best * FADING.powf(span)).max(rate);
+            let lossy = round.seen.loses_more_than(self.loss, MARGIN, PACKET);
+            let lost = if lossy { round.seen.lost.as_f64() } else { 0.0 };
+            self.rivals.contend(now, rtt, lost, self.flows);
+            self.window = self.rivals.window().unwrap_or(0.0).max(MIN_WINDOW);
+            if self.rivals.is_to_look(now) {
+                self.draining.begin(now, queue, span);
+            }
+            return;
         }
         if round.peak < self.window / 2.0 {
             // Hardly used: it says nothing of the link.
             return;
         }
-        (self.rate, self.used) = (rate, now);
+        self.rate_before = std::mem::replace(&mut self.rate, rate);
+        self.used = now;
         self.best = (self.best * FADING.powf(span)).max(rate);
         if (self.window - before).abs() < STEADY * before {
             self.path.vary(change);
         }
+        let suspects = self.rivals.on_round(now, self.seen(round, queue));
         self.steer(round, before, queue);
         let unseen = self.draining.is_unseen(now, base) && self.lowered.is_none();
-        if unseen || self.draining.is_doubtful(now, base, self.long) {
-            self.draining.begin(queue, span);
+        if unseen || self.draining.is_doubtful(now, base, self.long, suspects) {
+            self.draining.begin(now, queue, span);
             self.probes.give_up();
         }
     }
@@ -377,9 +412,21 @@ impl Estimate {
         self.windows.front().map_or(self.window, |(_, window)| *window)
     }
 
+    fn seen(&self, round: &Round, queue: f64) -> Seen {
+        Seen {
+            queue,
+            target: self.path.queue(),
+            base: self.base(),
+            window: self.window,
+            rate: self.rate,
+            lossy: round.seen.loss() > 0.0,
+        }
+    }
+
     /// The round trip without a queue, as far as is known.
     fn base(&self) -> f64 {
-        self.path.base().unwrap_or(0.0)
+        let known = self.path.base().into_iter().chain(self.rivals.base());
+        known.reduce(f64::min).unwrap_or(0.0)
     }
 
     /// What the path holds at the present rate, in bytes.
@@ -387,17 +434,31 @@ impl Estimate {
         self.rate * self.base()
     }
 
+    /// The same, where much comes in one round and little in the next, as with a queue that is
+    /// longer than these.
+    fn held(&self) -> f64 {
+        self.rate.max(self.rate_before) * self.base()
+    }
+
     /// Another round in which the link is being drained.
     fn go_on_draining(&mut self, now: Instant, round: &Round, longer: f64) {
-        let product = self.product();
-        let shown = self.draining.go_on(now, product, round.peak, longer, self.path.queue());
+        let held = self.held();
+        let shown = self.draining.go_on(now, held, round.peak, longer, self.path.queue());
         let Some(shown) = shown else { return };
-        if let Shown::Longer(longer) = shown {
+        let was_contested = self.rivals.are_there();
+        if shown == Shown::NoQueue {
+            self.rivals.end(now);
+        }
+        if let Shown::Longer(longer, change) = shown
+            && !self.rivals.on_longer(now, self.seen(round, longer), change)
+        {
             // What is left is no queue of ours: the path is longer, and holds more.
             self.path.lengthen(now, longer);
             self.window += self.rate * longer;
         }
-        if shown != Shown::Nothing {
+        if was_contested {
+            self.window = (self.best * (self.base() + self.path.queue())).max(MIN_WINDOW);
+        } else if shown != Shown::Nothing {
             // What it was lowered to before the queue was gone may be much more than the link
             // holds.
             let holds = self.rate * (self.base() + self.path.queue());

@@ -3,8 +3,8 @@
 //! First a part of what the path holds stays in flight. If round trips are as long as before,
 //! nearly nothing does: another pair's window does not fill the link alone.
 
-use super::SEGMENT;
-use bentpipe_core::time::Instant;
+use super::segment::SEGMENT;
+use bentpipe_core::time::{Duration, Instant};
 
 /// The part of what the path holds that is in flight at first, and then.
 const DRAINED: f64 = 0.75;
@@ -23,6 +23,9 @@ const LONG_ROUNDS: u32 = 4;
 const APART: f64 = 2.0;
 const APART_ROUNDS: f64 = 8.0;
 
+/// A drain takes no longer than so many seconds.
+const MAX: f64 = 600.0;
+
 /// A drain that is under way.
 #[derive(Debug, Clone, Copy)]
 struct Drain {
@@ -30,6 +33,10 @@ struct Drain {
     rounds: u32,
     /// The part of what the path holds that is in flight then.
     kept: f64,
+    /// What round trips were longer with more than that.
+    longer: f64,
+    /// It is given up then: little may arrive while others fill the link.
+    until: Instant,
 }
 
 /// What a drain has shown.
@@ -39,8 +46,9 @@ pub(super) enum Shown {
     Nothing,
     /// The path's own round trip.
     NoQueue,
-    /// Round trips that are this much longer, in seconds, though hardly anything is in flight.
-    Longer(f64),
+    /// Round trips that are this much longer, in seconds, though hardly anything is in flight; and
+    /// by how much that has changed since the first part.
+    Longer(f64, f64),
 }
 
 /// See the module's head.
@@ -74,14 +82,27 @@ impl Draining {
     }
 
     /// Whether the queue was too `long` for so many rounds that a drain has to tell whose it is.
-    pub(super) fn is_doubtful(&self, now: Instant, base: f64, long: u32) -> bool {
-        long >= LONG_ROUNDS && seconds(now, self.last) > APART.max(APART_ROUNDS * base)
+    pub(super) fn is_doubtful(&self, now: Instant, base: f64, long: u32, suspects: bool) -> bool {
+        (suspects || long >= LONG_ROUNDS)
+            && seconds(now, self.last) > APART.max(APART_ROUNDS * base)
     }
 
     /// Begins a drain of a queue of so many seconds, where a round takes `span`.
-    pub(super) fn begin(&mut self, queue: f64, span: f64) {
+    pub(super) fn begin(&mut self, now: Instant, queue: f64, span: f64) {
         let rounds = ROUNDS.saturating_add((2.0 * queue.max(0.0) / span) as u32);
-        self.drain = Some(Drain { rounds, kept: DRAINED });
+        let longest = 2.0 * f64::from(ROUNDS.saturating_add(rounds)) * (span + queue.max(0.0));
+        let until = now + Duration::from_secs_f64(longest.min(MAX));
+        self.drain = Some(Drain { rounds, kept: DRAINED, longer: 0.0, until });
+    }
+
+    /// Gives up one that takes too long. Whether it did.
+    pub(super) fn give_up(&mut self, now: Instant) -> bool {
+        let is_late = self.drain.is_some_and(|drain| now > drain.until);
+        if is_late {
+            self.drain = None;
+            (self.last, self.clear) = (now, now);
+        }
+        is_late
     }
 
     /// Another round of the drain that is under way, in which at most `peak` bytes were in flight
@@ -95,15 +116,16 @@ impl Draining {
         longer: f64,
         threshold: f64,
     ) -> Option<Shown> {
-        let Drain { rounds, kept } = self.drain?;
+        let drain = self.drain?;
+        let Drain { rounds, kept, longer: before, .. } = drain;
         let drained = peak <= product * kept * 1.1 + SEGMENT;
         if !drained && rounds > 0 {
-            self.drain = Some(Drain { rounds: rounds - 1, kept });
+            self.drain = Some(Drain { rounds: rounds - 1, ..drain });
             return None;
         }
         if drained && longer > threshold && kept > NEARLY_EMPTY {
             // Or others fill it, who would take this for the path's, too, and so on.
-            self.drain = Some(Drain { rounds: ROUNDS, kept: NEARLY_EMPTY });
+            self.drain = Some(Drain { rounds: ROUNDS, kept: NEARLY_EMPTY, longer, ..drain });
             return None;
         }
         self.drain = None;
@@ -111,7 +133,7 @@ impl Draining {
         Some(match (drained, longer > threshold) {
             (false, _) => Shown::Nothing,
             (true, false) => Shown::NoQueue,
-            (true, true) => Shown::Longer(longer),
+            (true, true) => Shown::Longer(longer, longer - before),
         })
     }
 }

@@ -99,7 +99,7 @@ fn own_queue(base: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SEGMENT;
+    use super::super::segment::SEGMENT;
     use super::*;
     use bentpipe_core::time::Duration;
     use bentpipe_core::units::Bytes;

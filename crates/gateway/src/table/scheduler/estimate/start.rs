@@ -6,7 +6,8 @@
 //! a round trip it follows what more of them show.
 
 use super::super::trains::{Shown, Trains};
-use super::{SEGMENT, START};
+use super::START;
+use super::segment::SEGMENT;
 use crate::announce::Report;
 use bentpipe_core::time::{Duration, Instant};
 

@@ -19,6 +19,36 @@ struct Sent {
     arrives: f64,
 }
 
+/// Somebody else's flow, which fills the queue: it sends more until something is dropped.
+#[derive(Debug, Default)]
+struct Rival {
+    window: f64,
+    in_flight: f64,
+    /// When segments are acknowledged or found lost, and whether they are.
+    sent: VecDeque<(f64, bool)>,
+    /// It is not lowered again before.
+    lowered: f64,
+    delivered: f64,
+}
+
+impl Rival {
+    fn take(&mut self, now: f64, rtt: f64) {
+        while self.sent.front().is_some_and(|(at, _)| *at <= now)
+            && let Some((_, lost)) = self.sent.pop_front()
+        {
+            self.in_flight -= SEGMENT;
+            if !lost {
+                self.delivered += SEGMENT;
+                // Twenty segments in a second, whatever the round trip.
+                self.window += 20.0 * rtt * SEGMENT * SEGMENT / self.window;
+            } else if now > self.lowered {
+                self.window *= 0.7;
+                self.lowered = now + rtt;
+            }
+        }
+    }
+}
+
 /// A link that carries `rate` bytes of payload a second.
 struct Link {
     rate: f64,
@@ -31,8 +61,9 @@ struct Link {
     /// Behind its port, what a policer lets pass in bytes a second, and at most at once.
     policed: Option<[f64; 2]>,
     tokens: f64,
-    /// What somebody else keeps in its queue, in seconds.
+    /// What somebody else keeps in its queue, in seconds; and somebody who fills it.
     others: f64,
+    rival: Option<Rival>,
     /// What acknowledgments wait for on their way back, in seconds.
     back: f64,
     /// The peer reports what has arrived.
@@ -71,6 +102,7 @@ impl Link {
             policed: None,
             tokens: 0.0,
             others: 0.0,
+            rival: None,
             back: 0.0,
             reports: false,
             clock: 1.0,
@@ -111,7 +143,9 @@ impl Link {
             };
             self.delivered += delivered.as_f64();
             let report = LinkReport { delivered, lost, rtt };
-            self.estimate.on_report(self.at(), report, self.in_flight as u64);
+            let mut in_flight = InFlight::default();
+            in_flight.add(self.in_flight as u32, false);
+            self.estimate.on_report(self.at(), report, &in_flight);
             self.arrived += delivered.as_f64();
             if self.reports && !delivered.is_zero() {
                 let (micros, bytes) =
@@ -121,6 +155,7 @@ impl Link {
                 self.estimate.on_peer_report(self.at(), report);
             }
         }
+        self.compete();
         let pace = self.estimate.rate();
         let pace = pace.map_or(f64::INFINITY, |rate| rate.bits_per_sec() as f64 / 8.0 / WIRE);
         let pace = pace.min(self.demand);
@@ -137,6 +172,23 @@ impl Link {
             self.estimate.note_full();
         }
         self.longest = self.longest.max(self.queued / self.rate);
+    }
+
+    /// The rival sends what it may.
+    fn compete(&mut self) {
+        let Some(rival) = &mut self.rival else { return };
+        let rtt = self.base + self.queued / self.rate;
+        rival.take(self.now, rtt);
+        // Not all at once.
+        for _ in 0..8 {
+            if rival.in_flight >= rival.window {
+                break;
+            }
+            let lost = self.queued > self.room * self.rate;
+            self.queued += if lost { 0.0 } else { SEGMENT };
+            rival.in_flight += SEGMENT;
+            rival.sent.push_back((self.now + self.base + self.queued / self.rate, lost));
+        }
     }
 
     /// A segment leaves.
@@ -420,5 +472,30 @@ fn a_liar_neither_starves_its_remote_nor_floods_the_link_for_long() {
         let used = link.used(20.0);
         assert!(used > 0.9 && link.longest < 0.8, "{clock}: {used} {}", link.longest);
         assert_eq!(link.dropped, 0.0, "{clock}");
+    }
+}
+
+/// Somebody comes who fills the queue. Who kept it short would be left with nothing; and when he
+/// has gone it is short again.
+#[test]
+fn next_to_a_rival_a_share_is_kept_and_when_he_is_gone_the_queue_is_short() {
+    for (megabits, base) in [(20.0, 0.3), (8.0, 0.5), (2.0, 0.6)] {
+        let mut link = Link::new(megabits, base);
+        link.room = base;
+        link.run(20.0);
+        assert!(!link.estimate.rivals.are_there(), "{megabits} Mbit/s: alone");
+        link.rival = Some(Rival { window: 10.0 * SEGMENT, ..Rival::default() });
+        // Until he has filled it, and is found.
+        link.run(120.0);
+        link.rival.as_mut().unwrap().delivered = 0.0;
+        let share = link.used(200.0);
+        let his = link.rival.as_ref().unwrap().delivered / (link.rate * 200.0);
+        assert!(share > 0.2 && his > 0.2, "{megabits} Mbit/s: {share} and {his}");
+        assert!(link.longest > 0.8 * link.room, "{megabits} Mbit/s: he fills the queue");
+        link.rival = None;
+        link.run(1_200.0);
+        assert!(!link.estimate.rivals.are_there(), "{megabits} Mbit/s: alone again");
+        let used = link.used(30.0);
+        assert!(used > 0.95 && link.longest < 0.04 + 5.0 * SEGMENT / link.rate, "{used}");
     }
 }
