@@ -2,6 +2,9 @@
 
 maturin builds either an extension module or programs. The program is therefore built first, into the folder of
 files that maturin takes into a wheel's `scripts`.
+
+Both are built with Cargo's profile `release`, or with the one that `BENTPIPE_WHEEL_PROFILE` names: where the tests were
+built before, `dev` has most of it.
 """
 
 from __future__ import annotations
@@ -29,11 +32,12 @@ __all__ = [
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE / "bentpipe.data" / "scripts"
+PROFILE = ["--profile", os.environ.get("BENTPIPE_WHEEL_PROFILE", "release")]
 
 
 def build_program() -> None:
     """Builds `bentpipe` and lays it where maturin finds it."""
-    command = ["cargo", "build", "--release", "--locked", "--package", "bentpipe", "--bin", "bentpipe"]
+    command = ["cargo", "build", *PROFILE, "--locked", "--package", "bentpipe", "--bin", "bentpipe"]
     command += ["--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, check=True, text=True)
     messages = (json.loads(line) for line in built.stdout.splitlines() if line.startswith("{"))
@@ -47,14 +51,21 @@ def build_program() -> None:
     os.chmod(place, 0o755)
 
 
+def with_profile(config_settings):
+    """The settings with the profile as maturin takes it."""
+    settings = dict(config_settings or {})
+    settings.setdefault("build-args", " ".join(PROFILE))
+    return settings
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     build_program()
-    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+    return maturin.build_wheel(wheel_directory, with_profile(config_settings), metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     build_program()
-    return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+    return maturin.build_editable(wheel_directory, with_profile(config_settings), metadata_directory)
 
 
 def build_sdist(sdist_directory, config_settings=None):
