@@ -96,7 +96,7 @@ impl LegConfig {
             true => Acknowledgments { usual: THINNED, thins: false, prompts: false },
             false => {
                 let thins = peer && self.ack_by_link;
-                let prompts = thins && self.found_by.is_together();
+                let prompts = thins && self.finds_together();
                 Acknowledgments { usual: self.ack_policy, thins, prompts }
             }
         }

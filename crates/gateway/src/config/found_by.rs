@@ -15,10 +15,10 @@
 #[strum(serialize_all = "kebab-case")]
 pub enum FoundBy {
     /// Each flow finds a window of its own.
-    #[default]
     EachFlow,
     /// All flows to a remote gateway find one window together, and take turns to fill it: the
-    /// link's queue stays at some milliseconds. Beside others who fill the queue they get little.
+    /// link's queue stays at some milliseconds, unless others fill it.
+    #[default]
     AllFlows,
     /// The same, and all remotes lie behind one carrier: the flows to all of them do it together.
     AllRemotes,

@@ -255,6 +255,13 @@ impl LegConfig {
         Some(with_a_quarter(self.arriving_rate()?.bytes_in(self.round_trip?)))
     }
 
+    /// Whether all flows to a remote find its link together: its rate is to be found, and nobody
+    /// says what a flow begins with.
+    pub(crate) fn finds_together(&self) -> bool {
+        let begins_alone = self.first_window != FirstWindow::ByRoundTrip;
+        self.found_by.is_together() && self.is_watched() && self.rate.is_none() && !begins_alone
+    }
+
     /// Whether all flows together watch the link: losses may be its own, and what paces it holds
     /// back what it cannot take.
     pub(crate) fn is_watched(&self) -> bool {

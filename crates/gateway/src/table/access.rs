@@ -106,7 +106,7 @@ impl<B: Buffer> Gateway<B> {
         act: impl FnOnce(&mut SplicedFlow<B>, &mut Context<'_>) -> R,
     ) -> Option<(R, Verdict)> {
         let allowance = self.allowance(self.flows.get(id)?.share());
-        let report = self.report();
+        let report = self.report(id);
         let flow = self.flows.get_mut(id)?;
         let (sides, remote) = (flow.sides(), flow.remote);
         let (spliced, turns) = flow.spliced_mut()?;

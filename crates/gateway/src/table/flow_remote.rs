@@ -4,7 +4,7 @@
 //! only one. The flow's first report tells, and a later one with another identity moves the flow.
 
 use super::Gateway;
-use super::remotes::{RemoteId, Remotes};
+use super::remotes::RemoteId;
 use crate::Side;
 use crate::announce::{Identity, Report};
 use crate::config::FoundBy;
@@ -22,12 +22,16 @@ impl<B: Buffer> Gateway<B> {
         self.identity = Identity::new(identity);
     }
 
-    /// What is reported to peers.
-    pub(super) fn report(&self) -> Option<Report> {
-        let together = self.config.satellite.found_by.is_together();
-        self.identity
-            .filter(|_| self.config.announce && together)
-            .map(|identity| Report { identity, arrivals: None })
+    /// What is reported to the peer of flow `id`: if a window is found here, or there, where the
+    /// peer has reported itself.
+    pub(super) fn report(&mut self, id: usize) -> Option<Report> {
+        let identity = self.identity.filter(|_| self.config.announce)?;
+        if !self.config.satellite.finds_together() {
+            let together = self.config.satellite.found_by.is_together();
+            let (_, (host, _)) = self.far_end(id).filter(|_| together)?;
+            self.links.remotes.identity_of(host)?;
+        }
+        Some(Report { identity, arrivals: None })
     }
 
     /// Flow `id` begins: if there is a peer gateway at its other end, it is held to lead to the
@@ -36,6 +40,9 @@ impl<B: Buffer> Gateway<B> {
         let Some((leg, (host, _))) = self.far_end(id) else { return };
         let spliced = self.flows[id].spliced();
         if spliced.is_none_or(|spliced| !spliced.splice().leg(leg).peer) {
+            return;
+        }
+        if self.identity.is_none() || self.links.remotes.is_silent(host) {
             return;
         }
         let known = self.links.remotes.identity_of(host);
@@ -56,7 +63,7 @@ impl<B: Buffer> Gateway<B> {
             FoundBy::AllRemotes => self.remote(Identity::OF_CARRIER),
             FoundBy::AllFlows => {
                 let leg = self.described(Side::Satellite);
-                if !Remotes::are_apart(&leg) {
+                if !leg.finds_together() {
                     return None;
                 }
                 self.make_room_for_remote();
@@ -84,7 +91,11 @@ impl<B: Buffer> Gateway<B> {
         let known = self.links.remotes.identity_of(host);
         let of_host = known.and_then(|identity| self.find_remote(identity));
         let remote = of_host.or_else(|| self.links.remotes.only().filter(|_| peer));
-        if remote.is_some() || unnamed && sent && acknowledged {
+        let is_silent = remote.is_none() && unnamed && sent && acknowledged;
+        if is_silent {
+            self.links.remotes.note_silent(host);
+        }
+        if remote.is_some() || is_silent {
             self.change_remote(id, remote);
         }
     }
@@ -117,7 +128,7 @@ impl<B: Buffer> Gateway<B> {
     /// The remote of this identity, where remotes have links of their own.
     fn remote(&mut self, identity: Identity) -> Option<RemoteId> {
         let leg = self.described(Side::Satellite);
-        if !Remotes::are_apart(&leg) {
+        if !leg.finds_together() {
             return None;
         }
         if let Some(known) = self.find_remote(identity) {

@@ -80,11 +80,6 @@ pub(super) struct Remotes {
 }
 
 impl Remotes {
-    /// Whether remotes have links of their own behind such a leg: its link's rate is to be found.
-    pub(super) fn are_apart(leg: &LegConfig) -> bool {
-        leg.found_by.is_together() && leg.is_watched() && leg.rate.is_none()
-    }
-
     /// The remote of this identity, if it is known.
     pub(super) fn find(&self, identity: Identity) -> Option<RemoteId> {
         self.by_identity.get(&identity).copied()
@@ -203,12 +198,22 @@ impl Remotes {
 
     /// The identity that was last reported in a flow of this host.
     pub(super) fn identity_of(&mut self, host: IpAddr) -> Option<Identity> {
-        self.hosts.find(host)
+        self.hosts.find(host).flatten()
+    }
+
+    /// Whether the peer gateway of this host has acknowledged, and has not reported with that.
+    pub(super) fn is_silent(&mut self, host: IpAddr) -> bool {
+        self.hosts.find(host) == Some(None)
     }
 
     /// Notes that this identity was reported in a flow of a host. The one that was before.
     pub(super) fn note_host(&mut self, host: IpAddr, identity: Identity) -> Option<Identity> {
-        self.hosts.insert(host, identity)
+        self.hosts.insert(host, Some(identity))
+    }
+
+    /// Notes that the peer gateway of a host does not report.
+    pub(super) fn note_silent(&mut self, host: IpAddr) {
+        self.hosts.insert(host, None);
     }
 
     /// The flows of a remote.

@@ -166,10 +166,10 @@ fn follow_link(sender: &mut Sender, peer: bool, link: &LinkScheduler, config: &L
             sender.set_congestion(CongestionAlgorithm::SharedLink);
         }
         (false, CongestionAlgorithm::SharedLink) if config.tolerates_losses() => {
-            sender.set_congestion(CongestionAlgorithm::TolerantCubic);
+            sender.find_window(CongestionAlgorithm::TolerantCubic);
         }
         (false, CongestionAlgorithm::SharedLink) => {
-            sender.set_congestion(config.sender.congestion);
+            sender.find_window(config.sender.congestion);
         }
         _ => {}
     }

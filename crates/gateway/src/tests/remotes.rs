@@ -463,6 +463,41 @@ fn a_peer_that_acknowledges_and_does_not_report_is_none_with_whom_a_link_is_shar
     assert_eq!((hub.remotes(), hub.controls()), (vec![(A, 1)], vec![shared; 2]));
 }
 
+/// Flows that come later from a host whose peer does not report begin by themselves.
+#[test]
+fn who_was_silent_once_is_not_waited_for_again() {
+    let mut hub = Hub::new();
+    hub.upload_unreported((4000, 1), Way::Link(0, ROUND_TRIP));
+    hub.pass(2);
+    let [tolerant, shared] = [CongestionAlgorithm::TolerantCubic, CongestionAlgorithm::SharedLink];
+    assert_eq!(hub.controls(), [tolerant]);
+    hub.open((4001, 1), true);
+    hub.open((4002, 2), true);
+    assert_eq!(hub.controls(), [tolerant, tolerant, shared]);
+    hub.report((4001, 1), A);
+    assert_eq!(hub.controls()[1], shared, "it reports after all");
+}
+
+/// A gateway that knows its link reports to whom it helps: who reports does not know his.
+#[test]
+fn who_knows_the_link_reports_to_those_who_report() {
+    let mut hub = Hub::new();
+    let mut config = hub.table.gateway.config().clone();
+    config.satellite.rate = Some(Rate::from_bits_per_sec(8_000_000));
+    hub.table.gateway.reconfigure(config);
+    for flow in [(4000, 1), (4001, 2)] {
+        hub.open(flow, true);
+    }
+    hub.report((4000, 1), A);
+    let reports = |hub: &mut Hub, flow| {
+        let data = hub.at(Side::Satellite, 1, 1);
+        let mut sent = hub.give(flow, Side::Satellite, data, &[7; 1_000]);
+        sent.extend(hub.table.wait(Duration::from_millis(100)));
+        reports(&sent).contains(&true)
+    };
+    assert!(reports(&mut hub, (4000, 1)) && !reports(&mut hub, (4001, 2)));
+}
+
 /// A host on a remote's path can learn its identity and report it. Then its flows count among those
 /// of that remote. One that acknowledges nothing is soon not waited for. One whose round trips are
 /// not the link's own can lower what is found of that link. No other remote hears of it.

@@ -21,7 +21,7 @@ use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::SeqNum;
-use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, Handshake};
+use bentpipe_gateway::{AddOptions, Config, Discard, FinMode, FoundBy, Handshake};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
@@ -288,6 +288,8 @@ impl Draw {
             idle_timeout: Duration::from_secs(900),
             ..Config::default()
         };
+        // See `together`.
+        config.satellite.found_by = FoundBy::EachFlow;
         if self.has(Hazard::Exhaustion) {
             config.memory = Bytes::new(self.pick(&[20_000, 40_000, 70_000, 150_000]));
             config.guaranteed = Bytes::new(self.pick(&[2_000, 4_000, 16_000]));

@@ -44,6 +44,7 @@ lan-links = "near"
 satellite = {{ {leg} }}
 [gateway.g2]
 lan-links = "far"
+satellite.found-by = "each-flow"
 [link]
 near = {{ between = ["server", "g1"], profile = "ethernet-10" }}
 far = {{ between = ["g2", "r"], profile = "ethernet-100" }}

@@ -78,11 +78,13 @@ impl CongestionWindow {
         (self.account, self.congestion) = (account, congestion);
     }
 
-    /// Another congestion control from now on, which begins with a window of so many bytes.
+    /// Another congestion control from now on, which begins with a window of so many bytes, and
+    /// with slow start below a threshold or up to any window.
     pub(super) fn choose(
         &mut self,
         algorithm: CongestionAlgorithm,
         window: Bytes,
+        initial_ssthresh: Option<Bytes>,
         smss: Bytes,
         config: &SenderConfig,
     ) {
@@ -90,7 +92,7 @@ impl CongestionWindow {
             smss,
             congestion: algorithm,
             initial_window: InitialWindow::Bytes(window),
-            initial_ssthresh: Some(window),
+            initial_ssthresh,
             ssthresh_estimate: ThresholdEstimate::Off,
             ..*config
         };

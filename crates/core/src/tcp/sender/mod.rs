@@ -203,7 +203,13 @@ impl Sender {
     /// Another congestion control from now on. It begins with what is in flight.
     pub fn set_congestion(&mut self, congestion: CongestionAlgorithm) {
         let in_flight = self.in_flight().max(self.smss());
-        self.cwnd.choose(congestion, in_flight, self.smss(), &self.config);
+        self.cwnd.choose(congestion, in_flight, Some(in_flight), self.smss(), &self.config);
+    }
+
+    /// The same, of a path of which nothing is known: it begins with slow start.
+    pub fn find_window(&mut self, congestion: CongestionAlgorithm) {
+        let in_flight = self.in_flight().max(self.smss());
+        self.cwnd.choose(congestion, in_flight, None, self.smss(), &self.config);
     }
 
     /// Retransmissions leave once from now on ([`SenderConfig::spare_copies`]).

@@ -1,4 +1,5 @@
-//! Far hosts, each with the identity that was last reported in its flows.
+//! Far hosts, each with the identity that was last reported in its flows. A peer gateway may also
+//! report none.
 
 use crate::announce::Identity;
 use std::collections::BTreeMap;
@@ -11,14 +12,14 @@ pub(super) const MAX_HOSTS: usize = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     /// With when they were, in such events.
-    identities: BTreeMap<IpAddr, (Identity, u64)>,
+    identities: BTreeMap<IpAddr, (Option<Identity>, u64)>,
     by_use: BTreeMap<u64, IpAddr>,
     uses: u64,
 }
 
 impl Hosts {
-    /// The identity behind which a host is.
-    pub(super) fn find(&mut self, host: IpAddr) -> Option<Identity> {
+    /// The identity behind which a host is, or none, if it is known which.
+    pub(super) fn find(&mut self, host: IpAddr) -> Option<Option<Identity>> {
         let (identity, used) = self.identities.get_mut(&host)?;
         self.uses += 1;
         self.by_use.remove(&std::mem::replace(used, self.uses));
@@ -26,8 +27,8 @@ impl Hosts {
         Some(*identity)
     }
 
-    /// Notes that a host is behind this identity; behind which it was before.
-    pub(super) fn insert(&mut self, host: IpAddr, identity: Identity) -> Option<Identity> {
+    /// Notes that a host is behind this identity, or none; behind which it was before.
+    pub(super) fn insert(&mut self, host: IpAddr, identity: Option<Identity>) -> Option<Identity> {
         self.uses += 1;
         let former = self.identities.insert(host, (identity, self.uses));
         if let Some((_, used)) = former {
@@ -39,7 +40,7 @@ impl Hosts {
         {
             self.identities.remove(&oldest);
         }
-        former.map(|(identity, _)| identity)
+        former.and_then(|(identity, _)| identity)
     }
 
     #[cfg(test)]

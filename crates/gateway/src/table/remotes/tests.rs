@@ -13,9 +13,12 @@ fn identity(number: usize) -> Identity {
 
 /// As many remotes as `count`, in this order.
 fn remotes(count: usize) -> (Remotes, Vec<RemoteId>) {
-    let usual = Config::default().satellite;
-    let leg = LegConfig { found_by: FoundBy::AllFlows, ..usual };
-    assert!(Remotes::are_apart(&leg) && !Remotes::are_apart(&usual));
+    let leg = Config::default().satellite;
+    assert!(leg.finds_together());
+    assert!(!LegConfig { found_by: FoundBy::EachFlow, ..leg }.finds_together());
+    let mut begun = leg;
+    begun.set("iw", "10").unwrap();
+    assert!(!begun.finds_together(), "each flow is to begin with that");
     let mut remotes = Remotes::default();
     let ids = (0..count).map(|number| remotes.insert(identity(number), &leg)).collect();
     (remotes, ids)
