@@ -3,8 +3,8 @@
 maturin builds either an extension module or programs. The program is therefore built first, into the folder of
 files that maturin takes into a wheel's `scripts`.
 
-Both are built with Cargo's profile `release`, or with the one that `BENTPIPE_WHEEL_PROFILE` names: where the tests were
-built before, `dev` has most of it.
+Both are built with Cargo's profile `release`, or with the one that `BENTPIPE_WHEEL_PROFILE` names. If there is a
+program already, `BENTPIPE_WHEEL_PROGRAM` says where, from the root of the repository.
 """
 
 from __future__ import annotations
@@ -36,19 +36,26 @@ PROFILE = ["--profile", os.environ.get("BENTPIPE_WHEEL_PROFILE", "release")]
 
 
 def build_program() -> None:
-    """Builds `bentpipe` and lays it where maturin finds it."""
+    """Builds `bentpipe`, unless it is there, and lays it where maturin finds it."""
+    given = os.environ.get("BENTPIPE_WHEEL_PROGRAM")
+    program = HERE.parent / given if given else built_program()
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
+    place = SCRIPTS / "bentpipe"
+    shutil.copy(program, place)
+    strip = shutil.which("strip")
+    if strip:
+        subprocess.run([strip, place], check=True)
+    os.chmod(place, 0o755)
+
+
+def built_program() -> Path:
+    """The program, as Cargo has built it."""
     command = ["cargo", "build", *PROFILE, "--locked", "--package", "bentpipe", "--bin", "bentpipe"]
     command += ["--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, check=True, text=True)
     messages = (json.loads(line) for line in built.stdout.splitlines() if line.startswith("{"))
     programs = [message["executable"] for message in messages if message.get("executable")]
-    SCRIPTS.mkdir(parents=True, exist_ok=True)
-    place = SCRIPTS / "bentpipe"
-    shutil.copy(programs[-1], place)
-    strip = shutil.which("strip")
-    if strip:
-        subprocess.run([strip, place], check=True)
-    os.chmod(place, 0o755)
+    return Path(programs[-1])
 
 
 def with_profile(config_settings):
