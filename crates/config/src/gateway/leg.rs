@@ -90,7 +90,7 @@ pub(super) const KEYS: &[Key<LegConfig>] = &[
     ),
     key!(LegConfig: "found-by" => found_by,
         named(),
-        "by whom the rate of a link is found of which nothing is known: `all-flows` to a remote gateway find one window together, which keeps the link's queue at some milliseconds unless others fill it, if both gateways do so. `all-remotes`: the same for the flows to all remotes, which lie behind one carrier. `each-flow`: each finds a window of its own",
+        "by whom the rate of a link is found of which nothing is known: `all-flows` to a remote gateway find one window together, which keeps the link's queue at some milliseconds unless others fill it, if both gateways do so. `all-remotes`: the same for the flows to all remotes, which lie behind one carrier. `each-flow`: each finds a window of its own, as also with an `iw` other than `by-round-trip`",
         help: Help { value: "", remark: "all-flows (default), all-remotes behind one carrier, each-flow" },
     ),
     key!(LegConfig: "mss" => mss,
