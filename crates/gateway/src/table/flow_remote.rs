@@ -24,12 +24,12 @@ impl<B: Buffer> Gateway<B> {
 
     /// What is reported to the peer of flow `id`: if a window is found here, or there, where the
     /// peer has reported itself.
-    pub(super) fn report(&mut self, id: usize) -> Option<Report> {
+    pub(super) fn report(&self, id: usize) -> Option<Report> {
         let identity = self.identity.filter(|_| self.config.announce)?;
         if !self.config.satellite.finds_together() {
             let together = self.config.satellite.found_by.is_together();
             let (_, (host, _)) = self.far_end(id).filter(|_| together)?;
-            self.links.remotes.identity_of(host)?;
+            self.links.remotes.reports(host).then_some(())?;
         }
         Some(Report { identity, arrivals: None })
     }

@@ -202,8 +202,13 @@ impl Remotes {
     }
 
     /// Whether the peer gateway of this host has acknowledged, and has not reported with that.
-    pub(super) fn is_silent(&mut self, host: IpAddr) -> bool {
-        self.hosts.find(host) == Some(None)
+    pub(super) fn is_silent(&self, host: IpAddr) -> bool {
+        self.hosts.peek(host) == Some(None)
+    }
+
+    /// Whether an identity was reported in a flow of this host.
+    pub(super) fn reports(&self, host: IpAddr) -> bool {
+        self.hosts.peek(host).flatten().is_some()
     }
 
     /// Notes that this identity was reported in a flow of a host. The one that was before.

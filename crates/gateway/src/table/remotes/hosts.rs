@@ -27,6 +27,11 @@ impl Hosts {
         Some(*identity)
     }
 
+    /// The same, which is no use of it.
+    pub(super) fn peek(&self, host: IpAddr) -> Option<Option<Identity>> {
+        self.identities.get(&host).map(|(identity, _)| *identity)
+    }
+
     /// Notes that a host is behind this identity, or none; behind which it was before.
     pub(super) fn insert(&mut self, host: IpAddr, identity: Option<Identity>) -> Option<Identity> {
         self.uses += 1;

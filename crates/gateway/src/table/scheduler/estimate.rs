@@ -16,9 +16,9 @@
 //!   window is raised now and then, and stays so if more is delivered.
 //! - A loss says nothing by itself. Where more is lost than usual for two rounds, the window comes
 //!   down by that. If less is delivered then, too, the losses are the link's, and usual.
-//! - A queue that does not go is another path's round trip, or somebody else's. To tell, the link
-//!   is drained for a round trip, and if that does not help nearly emptied. So it is where no round
-//!   trip without a queue was seen for long.
+//! - A queue that does not go is another path's round trip, or that of [rivals](Rivals). To tell,
+//!   the link is drained for a round trip, and if that does not help nearly emptied. So it is where
+//!   no round trip without a queue was seen for long.
 //!
 //! Before a queue has been seen nothing is known, but for the rate that trains of segments show at
 //! the [start](Start). Where they show none, the window grows fourfold in each round trip.
@@ -371,26 +371,14 @@ impl Estimate {
             return self.go_on_draining(now, round, queue);
         }
         if self.rivals.are_there() {
-            self.rivals.note_rate(now, rate);
-            self.rate_before = std::mem::replace(&mut self.rate, rate);
-            self.used = now;
-            self.best = (self.best * FADING.powf(span)).max(rate);
-            let lossy = round.seen.loses_more_than(self.loss, MARGIN, PACKET);
-            let lost = if lossy { round.seen.lost.as_f64() } else { 0.0 };
-            self.rivals.contend(now, rtt, lost, self.flows);
-            self.window = self.rivals.window().unwrap_or(0.0).max(MIN_WINDOW);
-            if self.rivals.is_to_look(now) {
-                self.draining.begin(now, queue, span);
-            }
-            return;
+            self.note_rate(now, span, rate);
+            return self.contend(now, round, rtt, queue);
         }
         if round.peak < self.window / 2.0 {
             // Hardly used: it says nothing of the link.
             return;
         }
-        self.rate_before = std::mem::replace(&mut self.rate, rate);
-        self.used = now;
-        self.best = (self.best * FADING.powf(span)).max(rate);
+        self.note_rate(now, span, rate);
         if (self.window - before).abs() < STEADY * before {
             self.path.vary(change);
         }
@@ -400,6 +388,25 @@ impl Estimate {
         if unseen || self.draining.is_doubtful(now, base, self.long, suspects) {
             self.draining.begin(now, queue, span);
             self.probes.give_up();
+        }
+    }
+
+    /// A round that took so long and tells is over.
+    fn note_rate(&mut self, now: Instant, span: f64, rate: f64) {
+        self.rate_before = std::mem::replace(&mut self.rate, rate);
+        self.used = now;
+        self.best = (self.best * FADING.powf(span)).max(rate);
+    }
+
+    /// Another round in which flows of others fill the queue.
+    fn contend(&mut self, now: Instant, round: &Round, rtt: f64, queue: f64) {
+        self.rivals.note_rate(now, self.rate);
+        let lossy = round.seen.loses_more_than(self.loss, MARGIN, PACKET);
+        let lost = if lossy { round.seen.lost.as_f64() } else { 0.0 };
+        let window = self.rivals.contend(now, rtt, lost, self.flows);
+        self.window = window.unwrap_or(0.0).max(MIN_WINDOW);
+        if self.rivals.is_to_look(now) {
+            self.draining.begin(now, queue, round.span(now));
         }
     }
 

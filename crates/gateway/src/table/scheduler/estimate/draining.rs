@@ -138,6 +138,7 @@ impl Draining {
     }
 }
 
-fn seconds(now: Instant, since: Instant) -> f64 {
+/// Seconds since a moment.
+pub(super) fn seconds(now: Instant, since: Instant) -> f64 {
     now.saturating_since(since).as_secs_f64()
 }

@@ -7,11 +7,11 @@
 //! - The window is lowered, and the queue stays: only less is delivered. Where it has overflowed of
 //!   late, too, or rivals were there lately, that is enough. Else a drain is to tell.
 //!
-//! Against them the window is [what the flows would have by themselves](CubicWindow), without turns
-//! and all: they have what connections have that meet another one. Now and then the link is drained
-//! to see whether the rivals are gone.
+//! Against them the window is [what the flows would have by themselves](CubicWindow). They still
+//! take turns to fill it. Now and then the link is drained to see whether the rivals are gone.
 
 use super::cubic_window::CubicWindow;
+use super::draining::seconds;
 use bentpipe_core::time::{Duration, Instant};
 
 /// The shortest queue that is held to be rivals', in seconds and in queues that are to stand: where
@@ -140,21 +140,24 @@ impl Rivals {
         self.contest.is_some()
     }
 
-    /// The window of all flows against them, if there are any.
-    pub(super) fn window(&self) -> Option<f64> {
-        self.contest.map(|contest| contest.window.bytes)
-    }
-
     /// The rate at which they take turns.
     pub(super) fn rate(&self) -> Option<f64> {
         self.contest.map(|contest| contest.window.rate())
     }
 
-    /// Another round against them, in which so much was lost beyond the usual, of `flows`.
-    pub(super) fn contend(&mut self, now: Instant, rtt: f64, lost: f64, flows: usize) {
-        let Some(contest) = &mut self.contest else { return };
-        contest.window.follow(now, rtt, lost, flows);
-        contest.window.bytes = contest.window.bytes.min(MOST * self.best.1 * contest.base);
+    /// Another round against them, in which so much was lost beyond the usual, of `flows`. The
+    /// window of all flows then, if there are rivals.
+    pub(super) fn contend(
+        &mut self,
+        now: Instant,
+        rtt: f64,
+        lost: f64,
+        flows: usize,
+    ) -> Option<f64> {
+        let Contest { window, base, .. } = self.contest.as_mut()?;
+        window.follow(now, rtt, lost, flows);
+        window.bytes = window.bytes.min(MOST * self.best.1 * *base);
+        Some(window.bytes)
     }
 
     /// The round trip without their queue: it is forgotten elsewhere.
@@ -276,10 +279,6 @@ impl Rivals {
 /// From the begin of a contest to the first look.
 fn first_look(base: f64) -> f64 {
     LOOK.max(LOOK_ROUNDS * base).min(MAX_LOOK)
-}
-
-fn seconds(now: Instant, since: Instant) -> f64 {
-    now.saturating_since(since).as_secs_f64()
 }
 
 #[cfg(test)]
