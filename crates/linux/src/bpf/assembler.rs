@@ -113,6 +113,8 @@ const STX: u8 = 0x63;
 const ST: u8 = 0x62;
 /// An addition in memory, of eight bytes, that no other processor comes between.
 const ATOMIC_ADD: u8 = 0xdb;
+/// To the other order of bytes on a machine of little endian, and nothing on one of big endian.
+const TO_BIG_ENDIAN: u8 = 0xdc;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const LD_IMM64: u8 = 0x18;
@@ -177,8 +179,19 @@ impl Assembler {
     }
 
     /// `dst[off] = arg`
+    ///
+    /// Of what begins a word of the frame, the kernel must not know the range: before Linux 6.8 it
+    /// takes it for a pointer that is kept there, and refuses another part of that word to who has
+    /// CAP_BPF and not CAP_PERFMON (`check_stack_write_fixed_off`). It knows nothing of what has
+    /// been swapped, and twice is not at all.
     pub fn store(&mut self, size: Size, dst: Reg, off: i16, arg: impl Into<Arg>) -> &mut Assembler {
         match arg.into() {
+            Arg::Reg(src) if dst == Reg::R10 && size != Size::D && off % 8 == 0 => {
+                for _ in 0..2 {
+                    self.push(TO_BIG_ENDIAN, src, 0, 0, 64);
+                }
+                self.push(STX | size as u8, dst, src as u8, off, 0)
+            }
             Arg::Reg(src) => self.push(STX | size as u8, dst, src as u8, off, 0),
             Arg::Imm(imm) => self.push(ST | size as u8, dst, 0, off, imm),
         }
@@ -243,6 +256,17 @@ impl Assembler {
 mod tests {
     use super::Reg::{R0, R1, R2, R6, R10};
     use super::*;
+
+    #[test]
+    fn of_a_part_at_a_words_begin_the_kernel_does_not_know_the_range() {
+        let length = |size, off| {
+            let mut program = Assembler::default();
+            program.store(size, R10, off, R2);
+            program.assemble().len()
+        };
+        assert_eq!(length(Size::H, -8), 3);
+        assert_eq!((length(Size::H, -6), length(Size::D, -8)), (1, 1));
+    }
 
     #[test]
     #[cfg(target_endian = "little")]
