@@ -160,6 +160,8 @@ pub struct Reconfiguration {
     /// The parameters; the gateway [takes](bentpipe_gateway::Gateway::reconfigure) what may be
     /// changed.
     pub config: Config,
+    /// Whether it splits is as these say; else as it was [turned](ControlClient::turn) last.
+    pub turns: bool,
     /// How long it delivers what it holds when it is stopped.
     pub drain: Duration,
     /// How often the log gets a line of totals.

@@ -9,6 +9,7 @@ mod diversion;
 mod duties;
 mod reject;
 mod return_check;
+mod service;
 mod signals;
 mod trial;
 
@@ -33,6 +34,7 @@ use bentpipe_linux::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
 use diversion::Diversion;
 use duties::Log;
 use nix::libc;
+use service::Reports;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::sync::Arc;
@@ -60,6 +62,7 @@ pub struct LiveGateway {
     control_client: ControlClient,
     tap: Option<Tap>,
     log: Option<Log>,
+    reports: Option<Reports>,
     watchdog: Option<Watchdog>,
     diversion: Option<Diversion>,
     device_events: Option<DeviceEvents>,
@@ -98,6 +101,7 @@ impl LiveGateway {
             control_client,
             tap: None,
             log: None,
+            reports: None,
             watchdog: None,
             diversion: None,
             device_events: None,

@@ -2,9 +2,12 @@
 //! everything, or `bentpipe-gateway`, which is this crate alone. Both take the same arguments, and
 //! name themselves in what they advise.
 
+use crate::package;
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 /// A program that has the gateway.
@@ -18,6 +21,54 @@ pub enum Program {
 
 /// The one that this process is, which it is from its beginning to its end.
 static RUNS: OnceLock<Program> = OnceLock::new();
+
+/// Which of several gateways of this network namespace it is, or asks; the only one has no name.
+static INSTANCE: OnceLock<Option<InstanceName>> = OnceLock::new();
+
+/// The name of one of several gateways in a network namespace: its devices', lock's and socket's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceName(String);
+
+/// So that a device's name, with this behind `bp-lan-`, is none too long.
+const LONGEST_NAME: usize = 8;
+
+impl FromStr for InstanceName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<InstanceName, String> {
+        let ordinary = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        match (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(ordinary) {
+            true => Ok(InstanceName(name.to_owned())),
+            false => Err(format!("a name is 1 to {LONGEST_NAME} letters, digits and `_`")),
+        }
+    }
+}
+
+/// From here on this process is, or asks, the gateway of this name.
+pub(crate) fn is_for(instance: Option<InstanceName>) {
+    INSTANCE.get_or_init(|| instance);
+}
+
+fn instance() -> Option<&'static InstanceName> {
+    INSTANCE.get().and_then(Option::as_ref)
+}
+
+/// What the gateway is called in its runtime directory, whichever program it is: either finds the
+/// other's.
+pub(crate) fn service() -> String {
+    match instance() {
+        Some(InstanceName(name)) => format!("{USUAL} {name}"),
+        None => USUAL.to_owned(),
+    }
+}
+
+/// The TUN devices of the LAN and of the satellite.
+pub(crate) fn tuns() -> [String; 2] {
+    ["bp-lan", "bp-sat"].map(|device| match instance() {
+        Some(InstanceName(name)) => format!("{device}-{name}"),
+        None => device.to_owned(),
+    })
+}
 
 /// As the help texts have it.
 const USUAL: &str = "bentpipe gateway";
@@ -47,8 +98,20 @@ impl Program {
             Program::Bentpipe => Arguments::command(),
             Program::Gateway => renamed(Arguments::command()),
         };
-        let parsed =
-            command.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+        let found = package::with_subcommand(command.clone()).try_get_matches();
+        if let Ok(found) = &found
+            && let Some((package::NAME, given)) = found.subcommand()
+            && let Some(folder) = given.get_one::<PathBuf>("folder")
+        {
+            return Err(match package::write(self, command, folder) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("{}: {}: {error}", self.name(), folder.display());
+                    ExitCode::FAILURE
+                }
+            });
+        }
+        let parsed = found.and_then(|found| Arguments::from_arg_matches(&found));
         parsed.map_err(|error| {
             // Help and version are printed as they are; of an error, the part that says what is
             // wrong.
@@ -73,12 +136,15 @@ pub(crate) fn command() -> &'static str {
     }
 }
 
-/// The arguments that lead to the gateway's own.
-pub(crate) fn leading() -> &'static [&'static str] {
-    match Program::running() {
+/// The arguments that lead to what the gateway of this name does as `subcommand`.
+pub(crate) fn arguments(subcommand: &str) -> Vec<String> {
+    let leading: &[&str] = match Program::running() {
         Program::Bentpipe => &["gateway"],
         Program::Gateway => &[],
-    }
+    };
+    let all = leading.iter().copied().chain([subcommand]).map(str::to_owned);
+    let name = instance().map(|InstanceName(name)| format!("--name={name}"));
+    all.chain(name).collect()
 }
 
 /// The command and all below it, whose help names the program by itself.

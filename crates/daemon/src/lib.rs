@@ -10,6 +10,7 @@ mod events;
 pub mod gateway;
 pub mod invocation;
 mod origin;
+mod package;
 pub mod routes;
 pub mod session_records;
 pub mod tap;

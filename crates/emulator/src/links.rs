@@ -35,7 +35,7 @@ impl RunningLink {
     }
 }
 
-/// Answers questions to the link `name` of this process: [`Server::for_root`].
+/// Answers questions to the link `name` of this process: [`Server::for_operators`].
 ///
 /// # Errors
 /// [`ServeError`].
@@ -43,7 +43,7 @@ pub fn serve(
     name: &str,
     answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
 ) -> Result<Server, ServeError> {
-    Server::for_root(&format!("{SERVICE} {} {name}", std::process::id()), answer)
+    Server::for_operators(&format!("{SERVICE} {} {name}", std::process::id()), answer)
 }
 
 /// Whether a link can have this name: letters, digits, `.` and `_`.

@@ -116,6 +116,29 @@ fn show(name: &str) -> Result<Value, CommandError> {
     Ok(answer[0].take())
 }
 
+/// An interface that may be a gateway's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// A default route leads there.
+    pub has_default_route: bool,
+}
+
+/// The interfaces of this network namespace but for the loopback, as far as `ip` tells them.
+pub fn list() -> Vec<Listed> {
+    let links = run("ip", &["-j", "link", "show"], "").unwrap_or_default();
+    let routes = run("ip", &["-j", "route", "show", "default"], "").unwrap_or_default();
+    let parsed = |text: &str| serde_json::from_str::<Vec<Value>>(text).unwrap_or_default();
+    let routes = parsed(&routes);
+    let listed = |link: &Value| {
+        let name = link["ifname"].as_str().filter(|_| link["link_type"] != "loopback")?;
+        let has_default_route = routes.iter().any(|route| route["dev"] == name);
+        Some(Listed { name: name.to_owned(), has_default_route })
+    };
+    parsed(&links).iter().filter_map(listed).collect()
+}
+
 /// The largest IP packet, in bytes, that every one of `interfaces` carries; 65,535 if none of them
 /// is smaller.
 ///

@@ -24,6 +24,7 @@ pub mod processor_times;
 pub mod real_time;
 pub mod runtime_dir;
 pub mod serve;
+pub mod service_manager;
 pub mod signals;
 pub mod socket_option;
 pub mod surroundings;

@@ -2,8 +2,11 @@
 //! that nobody else can take a name in it first, or stand in for who has one. (Abstract socket
 //! names have no owner: whoever comes first has them.)
 //!
-//! Root's is `/run/bentpipe`, that of another user `bentpipe` in `$XDG_RUNTIME_DIR`. The files'
-//! names begin with the number of the network namespace, which no two that live share.
+//! Root's is `/run/bentpipe`, that of another user `bentpipe` in `$XDG_RUNTIME_DIR`. A service
+//! manager may name one (`$RUNTIME_DIRECTORY`, systemd.exec(5)): for a service that has a user of
+//! its own, below root's. The group that such a directory lets in may ask the service.
+//!
+//! The files' names begin with the number of the network namespace, which no two that live share.
 
 use nix::unistd::{Uid, geteuid};
 use std::fs::{self, DirBuilder, Metadata};
@@ -17,6 +20,9 @@ const RUN: &str = "/run";
 const NAME: &str = "bentpipe";
 /// Write permission for others than the owner.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// Permissions of the group and of all others.
+const GROUP: u32 = 0o050;
+const OTHERS: u32 = 0o007;
 
 /// Why there is no such directory.
 #[derive(Debug, thiserror::Error)]
@@ -64,12 +70,23 @@ pub struct RuntimeDir {
 }
 
 impl RuntimeDir {
-    /// Our user's directory, made if need be.
+    /// The one that a service manager has made for us, or our user's, made if need be.
     ///
     /// # Errors
     /// [`RuntimeDirError`], also if somebody else could write there.
     pub fn create() -> Result<RuntimeDir, RuntimeDirError> {
-        Self::create_in(&place()?)
+        match given() {
+            Some(path) => Self::given(path),
+            None => Self::create_in(&place()?),
+        }
+    }
+
+    fn given(path: PathBuf) -> Result<RuntimeDir, RuntimeDirError> {
+        match fs::symlink_metadata(&path) {
+            Ok(found) => check(&path, &found)?,
+            Err(source) => return Err(RuntimeDirError::Io { path, source }),
+        }
+        Ok(RuntimeDir { path })
     }
 
     /// The same in `place`, which must be our user's.
@@ -84,7 +101,8 @@ impl RuntimeDir {
         };
         // Once the place is ours alone, nobody can exchange what we look at.
         check(place, &fs::metadata(place).map_err(io(place))?)?;
-        match DirBuilder::new().mode(0o700).create(&path) {
+        // Others pass through root's, to what it has given them below.
+        match DirBuilder::new().mode(0o755).create(&path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io(&path)(error)),
             _ => Ok(()),
         }?;
@@ -98,6 +116,26 @@ impl RuntimeDir {
     /// [`RuntimeDirError::NoPlace`].
     pub fn find() -> Result<RuntimeDir, RuntimeDirError> {
         Ok(RuntimeDir { path: place()?.join(NAME) })
+    }
+
+    /// All in which a service may be that our user can ask: our user's, and those that root has
+    /// given to others.
+    pub fn find_all() -> Vec<RuntimeDir> {
+        let given = fs::read_dir(Path::new(RUN).join(NAME)).into_iter().flatten().flatten();
+        let given = given.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let given = given.map(|entry| RuntimeDir { path: entry.path() });
+        RuntimeDir::find().into_iter().chain(given).collect()
+    }
+
+    /// The user to whom it belongs.
+    pub(crate) fn owner(&self) -> Option<u32> {
+        fs::symlink_metadata(&self.path).ok().map(|found| found.uid())
+    }
+
+    /// Whether its owner has let its group in, and nobody else.
+    pub(crate) fn is_shared_with_its_group(&self) -> bool {
+        fs::symlink_metadata(&self.path)
+            .is_ok_and(|found| found.mode() & GROUP == GROUP && found.mode() & OTHERS == 0)
     }
 
     /// Where it is.
@@ -126,6 +164,12 @@ fn place() -> Result<PathBuf, RuntimeDirError> {
     given.filter(|path| path.is_absolute()).ok_or(RuntimeDirError::NoPlace(own))
 }
 
+/// The first of those that a service manager has made for us.
+fn given() -> Option<PathBuf> {
+    let all = std::env::var("RUNTIME_DIRECTORY").ok()?;
+    all.split(':').next().filter(|path| path.starts_with('/')).map(PathBuf::from)
+}
+
 /// A directory, our user's, and nobody else's to write.
 fn check(path: &Path, found: &Metadata) -> Result<(), RuntimeDirError> {
     let (path, owner, own) = (path.to_owned(), found.uid(), geteuid());
@@ -151,11 +195,26 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         for _ in 0..2 {
             let made = RuntimeDir::create_in(place.path()).unwrap();
-            assert_eq!(fs::metadata(&made.path).unwrap().mode() & 0o777, 0o700);
+            assert_eq!(fs::metadata(&made.path).unwrap().mode() & WRITABLE_BY_OTHERS, 0);
+            assert!(!made.is_shared_with_its_group());
             let file = made.file("bentpipe gateway", "lock").unwrap();
             let name = file.file_name().unwrap().to_str().unwrap();
             let (namespace, rest) = name.split_once('-').unwrap();
             assert!(namespace.parse::<u64>().is_ok() && rest == "bentpipe-gateway.lock", "{name}");
+        }
+    }
+
+    #[test]
+    fn one_that_a_manager_gives_may_let_its_group_in() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("gateway");
+        assert!(matches!(RuntimeDir::given(path.clone()), Err(RuntimeDirError::Io { .. })));
+        fs::create_dir(&path).unwrap();
+        let given = || RuntimeDir::given(path.clone());
+        for (mode, is_shared) in [(0o750, Some(true)), (0o700, Some(false)), (0o770, None)] {
+            fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            let found = given().ok().map(|dir| dir.is_shared_with_its_group());
+            assert_eq!(found, is_shared, "{mode:o}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Small servers of a running service, a gateway or a link: on a Unix socket in its user's own
-//! directory, for root and that user alone; over HTTP on a loopback address.
+//! Small servers of a running service, a gateway or a link: on a Unix socket in its own directory,
+//! for root, its user and the group that this lets in; over HTTP on a loopback address.
 //!
 //! Each has a thread of its own, which only waits for its clients and for the service's answers,
 //! and has no privileges.
@@ -18,6 +18,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -54,13 +55,20 @@ pub enum ClientError {
     #[error("no {0} runs in this network namespace")]
     NotRunning(String),
     /// None of our user's listens, and root's does not answer us.
-    #[error("no {0} of yours runs in this network namespace; root's answers root alone")]
+    #[error(
+        "no {0} of yours runs in this network namespace; others' answer root and the group of their directory in \
+         /run/bentpipe"
+    )]
     NotYours(String),
     /// Whoever listens is not root.
-    #[error("who listens as {0} is neither root nor you: not asked")]
+    #[error(
+        "the process that listens as {0} is neither root's nor its directory's owner's: not asked"
+    )]
     Impostor(String),
     /// The server hung up without a word.
-    #[error("the {0} gave no answer: it answers root alone, and not while it stands still")]
+    #[error(
+        "the {0} gave no answer: it answers root and its own user, and not while it stands still"
+    )]
     Refused(String),
     /// The connection failed.
     #[error("cannot ask the {name}: {source}")]
@@ -83,20 +91,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers a line of text with what `answer` makes of it, for root and our own user alone, in
-    /// this network namespace, for `service`. No answer hangs up.
+    /// Answers a line of text with what `answer` makes of it, in this network namespace, for
+    /// `service`: for root, our own user, and whom our directory lets in. No answer hangs up.
     ///
     /// # Errors
     /// [`ServeError`].
-    pub fn for_root(
+    pub fn for_operators(
         service: &str,
         answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
     ) -> Result<Server, ServeError> {
         let dir = RuntimeDir::create().map_err(InstanceError::from)?;
-        Self::for_root_in(&dir, &control(service), answer)
+        Self::for_operators_in(&dir, &control(service), answer)
     }
 
-    fn for_root_in(
+    fn for_operators_in(
         dir: &RuntimeDir,
         name: &str,
         answer: impl FnMut(&str) -> Option<Vec<u8>> + Send + 'static,
@@ -106,9 +114,14 @@ impl Server {
             |source| ServeError::Listen { address: name.path.display().to_string(), source };
         let listener = UnixListener::bind(&name.path).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        let accept = |listener: &UnixListener| {
+        // Then the kernel lets nobody else come as far as the socket.
+        let is_shared = dir.is_shared_with_its_group();
+        if is_shared {
+            fs::set_permissions(&name.path, fs::Permissions::from_mode(0o660)).map_err(failed)?;
+        }
+        let accept = move |listener: &UnixListener| {
             let (client, _) = listener.accept()?;
-            if !is_trusted(&client) {
+            if !is_shared && !is_trusted(&client, None) {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
             client.set_nonblocking(true)?;
@@ -229,8 +242,20 @@ pub fn ask(service: &str, question: &str) -> Result<Vec<u8>, ClientError> {
         true => ClientError::NotRunning(service.to_owned()),
         false => ClientError::NotYours(service.to_owned()),
     };
-    let Ok(dir) = RuntimeDir::find() else { return Err(nobody()) };
-    ask_in(&dir, &control(service), service, question)?.ok_or_else(nobody)
+    for dir in RuntimeDir::find_all() {
+        if let Some(answer) = ask_in(&dir, &control(service), service, question)? {
+            return Ok(answer);
+        }
+    }
+    Err(nobody())
+}
+
+/// To whom the directory belongs where `service` can be asked, unless it is ours.
+fn owner_of(service: &str) -> Option<u32> {
+    let mut dirs = RuntimeDir::find_all().into_iter();
+    let is_there =
+        |dir: &RuntimeDir| dir.file(&control(service), "sock").is_ok_and(|path| path.exists());
+    dirs.find(is_there)?.owner()
 }
 
 /// The same for a server in `dir`; None if there is none.
@@ -241,22 +266,34 @@ fn ask_in(
     question: &str,
 ) -> Result<Option<Vec<u8>>, ClientError> {
     let failed = |source| ClientError::Io { name: who.to_owned(), source };
-    ask_at(&dir.file(name, "sock").map_err(failed)?, who, question)
+    ask_there(&dir.file(name, "sock").map_err(failed)?, dir.owner(), who, question)
 }
 
 /// The same for the socket at `path`.
 pub fn ask_at(path: &Path, who: &str, question: &str) -> Result<Option<Vec<u8>>, ClientError> {
+    ask_there(path, None, who, question)
+}
+
+/// The same where `owner` is as good as root.
+fn ask_there(
+    path: &Path,
+    owner: Option<u32>,
+    who: &str,
+    question: &str,
+) -> Result<Option<Vec<u8>>, ClientError> {
     let failed = |source| ClientError::Io { name: who.to_owned(), source };
     let server = match UnixStream::connect(path) {
         Ok(server) => server,
         Err(error) => {
             return match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(None),
+                // A directory of others.
+                io::ErrorKind::PermissionDenied if owner.is_some() => Ok(None),
                 _ => Err(failed(error)),
             };
         }
     };
-    if !is_trusted(&server) {
+    if !is_trusted(&server, owner) {
         return Err(ClientError::Impostor(who.to_owned()));
     }
     let mut server = Limited::new(server);
@@ -279,11 +316,11 @@ pub fn ask_at(path: &Path, who: &str, question: &str) -> Result<Option<Vec<u8>>,
     }
 }
 
-/// Whether root or our own user is at the other end.
-fn is_trusted(stream: &UnixStream) -> bool {
+/// Whether root, our own user or `another` is at the other end.
+fn is_trusted(stream: &UnixStream, another: Option<u32>) -> bool {
     let own = nix::unistd::geteuid().as_raw();
     getsockopt(stream, sockopt::PeerCredentials)
-        .is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
+        .is_ok_and(|peer| [Some(0), Some(own), another].contains(&Some(peer.uid())))
 }
 
 /// A connection to a server, with little time left.

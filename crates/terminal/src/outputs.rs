@@ -1,6 +1,7 @@
 //! Standard error and standard output of a program that carries packets: it waits for neither.
 
 use bentpipe_linux::output::{Lost, Notice, Output};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -44,10 +45,13 @@ impl Outputs {
 
     /// The program's exit code; an error is said in a line.
     pub fn end(&self, result: Result<ExitCode, Box<dyn std::error::Error>>) -> ExitCode {
-        result.unwrap_or_else(|error| {
-            self.say(&format!("{}: {error}\n", self.program));
-            ExitCode::FAILURE
-        })
+        result.unwrap_or_else(|error| self.fail(&error, 1))
+    }
+
+    /// Says an error in a line, and returns the exit code.
+    pub fn fail(&self, error: &impl Display, code: u8) -> ExitCode {
+        self.say(&format!("{}: {error}\n", self.program));
+        ExitCode::from(code)
     }
 
     fn new(program: &'static str, patience: Patience) -> io::Result<Outputs> {

@@ -1,6 +1,7 @@
 //! `bentpipe gateway why` says what becomes of a connection, and that is what becomes of it;
 //! `enable --try` goes back by itself.
 
+use std::fs;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -243,11 +244,21 @@ fn trial() {
     assert!(!refused.status.success() && !observes(), "{refused:?}");
     run(&testbed, &["disable"]);
     assert!(observes());
-    // The file that is read again ends a trial, though nothing of it has changed.
+    // A file that says what it said before does not end a trial, and one that says otherwise does.
     run(&testbed, &["enable", "--try", "1h"]);
     assert!(!observes());
     gateway.signal(Signal::SIGHUP);
     await_said(&gateway, "read again: nothing has changed", 1);
+    assert!(!observes());
+    let path = testbed.files().join("G1.toml");
+    let file = fs::read_to_string(&path).expect("its file");
+    fs::write(&path, file.replace("observe = true", "observe = false")).expect("a file");
+    gateway.signal(Signal::SIGHUP);
+    await_said(&gateway, "read again: policy changed", 1);
+    assert_eq!(ask(&testbed.g1, "status")["trial_left_s"], Value::Null);
+    fs::write(&path, file).expect("a file");
+    gateway.signal(Signal::SIGHUP);
+    await_said(&gateway, "read again: policy changed", 2);
     assert!(observes());
     for pair in [before, during, behind, confirmed].into_iter().flatten() {
         talk(&pair, 100_000);

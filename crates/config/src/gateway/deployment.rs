@@ -22,11 +22,13 @@ const MAX_INTERFACES: usize = 256;
 
 /// What is no interface of hosts: our own devices, and the loopback, through which nothing is
 /// forwarded.
-const NOT_OF_HOSTS: [(&str, &str); 3] = [
-    ("bp-lan", "the gateway's own device"),
-    ("bp-sat", "the gateway's own device"),
-    ("lo", "the loopback: nothing is forwarded through it"),
-];
+fn not_of_hosts(name: &str) -> Option<&'static str> {
+    match name.split('-').collect::<Vec<_>>()[..] {
+        ["bp", "lan" | "sat"] | ["bp", "lan" | "sat", _] => Some("a gateway's own device"),
+        ["lo"] => Some("the loopback: nothing is forwarded through it"),
+        _ => None,
+    }
+}
 
 pub(super) const FILE: Section = Section {
     path: "gateway.toml",
@@ -232,7 +234,7 @@ fn interface(
             "`{name}` is no interface name: 1 to {MAX_NAME} letters, digits and `._-@`"
         )));
     }
-    if let Some((_, what)) = NOT_OF_HOSTS.iter().find(|(of, _)| *of == name) {
+    if let Some(what) = not_of_hosts(&name) {
         return Err(wrong(format!("`{name}` is {what}")));
     }
     let position = context.position(node.at);

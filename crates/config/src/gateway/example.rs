@@ -5,10 +5,10 @@ use super::key::example as lines;
 use super::{deployment, leg, limits, policy, splitting};
 
 /// The interfaces, which have no defaults.
-const INTERFACES: &str = "[interfaces]\nlan = [\"eth0\"]\nsatellite = [\"sat0\"]\n";
+pub(super) const INTERFACES: &str = "[interfaces]\nlan = [\"eth0\"]\nsatellite = [\"sat0\"]\n";
 
 /// Some of the TCP settings that a leg has; the reference names all.
-const TCP_SETTINGS: &str = "\
+pub(super) const TCP_SETTINGS: &str = "\
 recovery = \"rack\"       # or fack, sack, newreno, …
 congestion = \"cubic\"    # or bbr, bbr1, westwood, standard, hybla, vegas, …
 iw = 10                 # initial window: segments, or \"4380B\", \"rfc3390\"; more where rate and round-trip say so
@@ -17,7 +17,7 @@ rto.min = \"1s\"          # and all else that is a leg's: docs/tcp-parameters.md
 ack = \"delayed:40ms\"    # of every second segment; or \"thinned:8:200ms\", \"per-segment\"
 ";
 
-const RULE: &str = "\
+pub(super) const RULE: &str = "\
 [[policy.rule]]         # the first rule that matches a SYN decides
 action = \"forward\"      # or \"split\", \"observe\"
 client = \"10.1.0.0/16\"  # a network or an address, or a list; IPv4 and IPv6

@@ -188,10 +188,14 @@ pub(super) fn example<C: Configured>(keys: &[Key<C>]) -> String {
     keys.iter().map(example_line).collect()
 }
 
-fn example_line<C: Configured>(key: &Key<C>) -> String {
-    let Help { value, remark } = key.help;
+/// The value that the example has, if it has any.
+pub(super) fn example_value<C: Configured>(key: &Key<C>) -> String {
     let written = || (key.write)(&C::usual()).map(|value| value.inline()).unwrap_or_default();
-    let value = if value.is_empty() { written() } else { value.to_owned() };
+    if key.help.value.is_empty() { written() } else { key.help.value.to_owned() }
+}
+
+fn example_line<C: Configured>(key: &Key<C>) -> String {
+    let (value, remark) = (example_value(key), key.help.remark);
     let choices = key.field.choices();
     let others = choices.iter().map(|name| format!("\"{name}\"")).filter(|name| *name != value);
     let others = others.collect::<Vec<_>>().join(", ");

@@ -6,6 +6,7 @@
 
 mod bounds;
 mod changes;
+mod commented;
 mod deployment;
 mod example;
 mod forms;
@@ -17,6 +18,7 @@ mod quantity;
 mod runs;
 mod splitting;
 
+pub use commented::commented;
 pub use deployment::{GatewayFile, Interface};
 pub use example::example;
 pub use runs::Runs;

@@ -107,7 +107,8 @@ impl Wire {
         for way in 0..WAYS.len() {
             wire.begin(way)?;
         }
-        for device in devices {
+        // Those that are not there yet are found when they come.
+        for device in devices.iter().filter(|device| if_nametoindex(device.as_str()).is_ok()) {
             let attached = wire.take_at(device)?;
             wire.attached_devices.push(attached);
         }

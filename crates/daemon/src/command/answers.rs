@@ -2,12 +2,12 @@
 //!
 //! It answers with the text that is to be shown, so that who asks need not be of its version.
 
-use super::SERVICE;
 use super::condition::Condition;
 use super::inquiry::Inquiry;
 use super::record::{self, Order};
 use super::{check, diversion, flows, hints, prometheus, report::Report, switch, why};
 use crate::control::{ControlClient, Question};
+use crate::invocation::service;
 use bentpipe_linux::serve::{self, ClientError, ServeError, Server};
 use bentpipe_linux::surroundings::Surroundings;
 use serde_json::json;
@@ -47,22 +47,22 @@ impl Topic {
 
 /// Asks the gateway of this network namespace.
 pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
-    serve::ask(SERVICE, &topic.line(json))
+    serve::ask(&service(), &topic.line(json))
 }
 
 /// Asks it why a connection is split or not.
 pub(super) fn inquire(inquiry: &Inquiry) -> Result<Vec<u8>, ClientError> {
-    serve::ask(SERVICE, &inquiry.line())
+    serve::ask(&service(), &inquiry.line())
 }
 
 /// Has it split or observe.
 pub(super) fn turn(line: &str) -> Result<Vec<u8>, ClientError> {
-    serve::ask(SERVICE, line)
+    serve::ask(&service(), line)
 }
 
 /// Asks it for a recording.
 pub(super) fn order(order: &Order) -> Result<Vec<u8>, ClientError> {
-    serve::ask(SERVICE, &order.line())
+    serve::ask(&service(), &order.line())
 }
 
 /// Answers questions until dropped; metrics too, if there is an address for them.
@@ -87,7 +87,7 @@ pub(super) fn serve(
         }
         answer(&asks, &stands, line)
     };
-    let mut servers = vec![Server::for_root(SERVICE, answer)?];
+    let mut servers = vec![Server::for_operators(&service(), answer)?];
     if let Some(address) = metrics {
         let (asks, stands) = (control_client.clone(), condition.clone());
         let metrics = move || {
@@ -107,7 +107,7 @@ struct Recordings(Vec<JoinHandle<()>>);
 impl Recordings {
     fn begin(&mut self, control_client: &ControlClient, order: Order) -> Vec<u8> {
         self.0.retain(|thread| !thread.is_finished());
-        let (answer, thread) = record::serve(control_client, SERVICE, order);
+        let (answer, thread) = record::serve(control_client, &service(), order);
         self.0.extend(thread);
         answer.into_bytes()
     }

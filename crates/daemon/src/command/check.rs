@@ -5,10 +5,11 @@ use super::answers::Topic;
 use super::{Error, answers, config, names, reasons, surroundings_of};
 use crate::bump::{self, DiversionState};
 use bentpipe_gateway::Reason;
-use bentpipe_linux::interface::{InterfaceError, check_forwarding};
+use bentpipe_linux::interface::{self, InterfaceError, check_forwarding};
 use bentpipe_linux::surroundings::Finding;
 use bentpipe_linux::tun;
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,6 +21,9 @@ pub(super) struct Arguments {
     /// is asked
     #[arg(value_name = "FILE")]
     config: Option<PathBuf>,
+    /// This host alone, before there is a configuration: what it lacks, and which interfaces it has
+    #[arg(long, conflicts_with = "config")]
+    host: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -88,6 +92,7 @@ impl From<Finding> for Problem {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let found = match &arguments.config {
         Some(path) => json(&problems(path)?),
+        None if arguments.host => of_host(),
         None => serde_json::from_slice(&answers::ask(Topic::Findings, true)?).unwrap_or_default(),
     };
     let text = if arguments.json { format!("{found}\n") } else { in_words(&found) };
@@ -118,6 +123,7 @@ fn json(problems: &[Problem]) -> Value {
 fn in_words(found: &Value) -> String {
     let problems = found["problems"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = match (found["splits"] == true, problems.is_empty()) {
+        (true, _) if found["interfaces"].is_array() => "a gateway can run here\n",
         (true, true) => "nothing is in the way: a gateway splits here\n",
         (true, false) => "a gateway splits here\n",
         (false, _) => "a gateway splits nothing here\n",
@@ -125,7 +131,44 @@ fn in_words(found: &Value) -> String {
     let word = |of: &Value, key: &str| of[key].as_str().unwrap_or("?").to_owned();
     let line =
         |it: &Value| format!("{}: {}\n", word(it, "effect").replace('-', " "), word(it, "line"));
-    problems.iter().map(line).chain([last.to_owned()]).collect()
+    let interfaces = found["interfaces"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let named = |it: &Value| {
+        let route = if it["default_route"] == true { " (default route)" } else { "" };
+        word(it, "name") + route
+    };
+    let named = match interfaces {
+        [] => String::new(),
+        all => format!("interfaces: {}\n", all.iter().map(named).collect::<Vec<_>>().join(", ")),
+    };
+    problems.iter().map(line).chain([named, last.to_owned()]).collect()
+}
+
+/// The same of a host of which nobody has said yet which interfaces are meant.
+fn of_host() -> Value {
+    let mut problems = without_interfaces();
+    let mut interfaces = interface::list();
+    let forwards = fs::read_to_string("/proc/sys/net/ipv4/ip_forward");
+    if forwards.is_ok_and(|text| text.trim() == "0") {
+        let cause = "this host does not forward IPv4".to_owned();
+        let remedy = Some("sysctl -w net.ipv4.ip_forward=1".to_owned());
+        let line =
+            "this host does not forward IPv4: run `sysctl -w net.ipv4.ip_forward=1`".to_owned();
+        problems.push(Problem { name: "forwarding", effect: Effect::Stops, cause, remedy, line });
+    }
+    interfaces.sort_by_key(|interface| !interface.has_default_route);
+    let mut found = json(&problems);
+    found["interfaces"] = interfaces
+        .iter()
+        .map(|it| json!({ "name": it.name, "default_route": it.has_default_route }))
+        .collect();
+    found
+}
+
+/// What a gateway takes of any host.
+fn without_interfaces() -> Vec<Problem> {
+    let tun = tun::try_it().err().map(|error| Problem::stops("tun", &error));
+    let programs = bump::try_it().err().map(|error| Problem::stops("programs", &error));
+    tun.into_iter().chain(programs).collect()
 }
 
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
@@ -139,8 +182,7 @@ fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
             problems.push(Problem::stops("interface", &error));
         }
     }
-    problems.extend(tun::try_it().err().map(|error| Problem::stops("tun", &error)));
-    problems.extend(bump::try_it().err().map(|error| Problem::stops("programs", &error)));
+    problems.extend(without_interfaces());
     if all_there {
         let devices = satellite.iter().filter_map(|device| bump::check_device(device).err());
         problems.extend(devices.map(|error| Problem::stops("device", &error)));

@@ -8,6 +8,7 @@ mod diversion;
 mod flows;
 mod hints;
 mod inquiry;
+mod interfaces;
 mod panics;
 mod prometheus;
 mod reasons;
@@ -24,17 +25,18 @@ use reload::LastReload;
 use crate::bump::{self, BumpConfig, BumpError, Monitor};
 use crate::control::Turn;
 use crate::gateway::LiveGateway;
-use crate::invocation;
+use crate::invocation::{self, InstanceName};
 use crate::session_records::{SessionRecordFile, SessionRecordFileError};
 use crate::watchdog::{self, WatchError, Watchdog};
 use bentpipe_config::gateway::Interface;
 use bentpipe_linux::bpf::Attachment;
 use bentpipe_linux::instance::{Instance, InstanceError};
-use bentpipe_linux::interface::{InterfaceError, check_forwarding, min_mtu};
+use bentpipe_linux::interface::InterfaceError;
 use bentpipe_linux::older::remove_older_gateways;
 use bentpipe_linux::poll::LoopError;
 use bentpipe_linux::privileges::{self, PrivilegeError};
 use bentpipe_linux::serve::{ClientError, ServeError};
+use bentpipe_linux::service_manager::ServiceManager;
 use bentpipe_linux::signals::{self, Signals};
 use bentpipe_linux::surroundings::{Side, Surroundings};
 use bentpipe_linux::tun::Offload;
@@ -72,6 +74,13 @@ pub struct Arguments {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    /// Wait for interfaces that are not there yet, instead of failing
+    #[arg(long)]
+    wait: bool,
+    /// Which of several gateways in this network namespace, each with a satellite interface of its
+    /// own
+    #[arg(long, value_name = "NAME", global = true)]
+    name: Option<InstanceName>,
     #[command(subcommand)]
     asked: Option<Asked>,
 }
@@ -167,10 +176,6 @@ Examples:
     },
 }
 
-/// What a gateway is called in its runtime directory, whichever program it is: either finds the
-/// other's.
-const SERVICE: &str = "bentpipe gateway";
-
 /// Why `bentpipe gateway` failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -215,15 +220,17 @@ pub enum Error {
 /// How long a predecessor's watchdog may take to remove what that left.
 const CLEARING: Duration = Duration::from_secs(2);
 
-/// The TUN devices of the LAN and of the satellite.
-const TUNS: [&str; 2] = ["bp-lan", "bp-sat"];
-
 /// Connections whose packets are taken beside those that are split: forwarded ones that may be
 /// split later, and those of a flood of SYNs until they are let go.
 const OTHERS: usize = 65_536;
 
+/// The exit code where the file is wrong, lest a service manager tries it again: `EX_CONFIG` of
+/// sysexits(3).
+const WRONG_CONFIGURATION: u8 = 78;
+
 /// Runs a gateway, or asks the one that runs.
 pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
+    invocation::is_for(arguments.name.clone());
     let (topic, json) = match (&arguments.asked, &arguments.config) {
         (Some(Asked::Flows { forwarded: false, json }), _) => (Topic::Flows, *json),
         (Some(Asked::Flows { forwarded: true, json }), _) => (Topic::Unsplit, *json),
@@ -235,10 +242,16 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
         (Some(Asked::Check(arguments)), _) => return check::run(arguments),
         (Some(Asked::Watchdog { vouching }), _) => {
             panics::log();
-            watchdog::watch(SERVICE, *vouching)?;
+            watchdog::watch(&invocation::service(), *vouching)?;
             return Ok(ExitCode::SUCCESS);
         }
-        (None, Some(path)) => return split(path, arguments.json, outputs),
+        (None, Some(path)) => {
+            let result = split(path, arguments, outputs);
+            return match result {
+                Err(error @ Error::Config(_)) => Ok(outputs.fail(&error, WRONG_CONFIGURATION)),
+                result => result,
+            };
+        }
         (None, None) => unreachable!("clap asks for the one or the other"),
     };
     io::stdout().write_all(&answers::ask(topic, json)?)?;
@@ -246,28 +259,33 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
 }
 
 /// Splits connections until a signal comes.
-fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Error> {
-    let file = config::read(path)?;
-    let (lan, satellite) = (names(&file.lan), names(&file.satellite));
+fn split(path: &Path, arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
+    let mut file = config::read(path)?;
+    let (service, tuns) = (invocation::service(), invocation::tuns());
     panics::log();
     signals::dump_core_upon_second_quit()?;
     let signals = Signals::catch_all()?;
-    check_forwarding(&[&lan[..], &satellite].concat()).map_err(|error| match &error {
-        InterfaceError::Unknown(name) => config::at_interface(&file, name, &error).into(),
-        _ => Error::from(error),
-    })?;
-    let instance = Instance::lock_within(SERVICE, CLEARING)?;
+    let manager = ServiceManager::of_environment();
+    if !arguments.wait {
+        interfaces::all(&file)?;
+    }
+    let instance = Instance::lock_within(&service, CLEARING)?;
+    let there = match arguments.wait {
+        true => interfaces::wait(path, &mut file, &signals, &manager)?,
+        false => Some(interfaces::all(&file)?),
+    };
+    let Some(there) = there else { return Ok(ExitCode::SUCCESS) };
+    let (lan, satellite) = (names(&file.lan), names(&file.satellite));
     let surroundings = surroundings_of(&lan, &satellite);
     let mut config = file.config.clone();
-    config.lan.mtu = min_mtu(&lan)?;
-    config.satellite.mtu = min_mtu(&satellite)?;
+    [config.lan.mtu, config.satellite.mtu] = there.mtus(&file)?;
     for left in remove_older_gateways() {
         tracing::warn!("removed, as an older version had left it: {left}");
     }
     let (wire, table, tuns) = bump::set_up(&BumpConfig {
         devices: satellite,
         lan: Some(lan),
-        tuns: TUNS.map(str::to_owned),
+        tuns,
         offload: Offload::Tcp,
         connections: (config.max_flows + OTHERS) as u32,
         attachment: Attachment::of_this_kernel(),
@@ -276,7 +294,7 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let soft_state = config.soft_state;
     let mut gateway = LiveGateway::new(tuns, config)?;
     gateway.takes(Arc::clone(&table));
-    let left = SessionRecordFile::of(SERVICE)?;
+    let left = SessionRecordFile::of(&service)?;
     recall(&mut gateway, &left);
     gateway.log_every(file.log_every);
     let diversion = bump::DiversionState::default();
@@ -291,12 +309,13 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     let (drain, client, last) = (file.drain, gateway.control_client(), condition.reload);
     gateway.reloaded_by(reload::begin(path.to_owned(), file, client, last)?);
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(invocation::leading()).arg("watchdog");
+    command.args(invocation::arguments("watchdog"));
     gateway.watched_by(Watchdog::start(command, table.vouching())?);
     let (monitor, device_events) = Monitor::start(wire, surroundings, diversion.clone())?;
     gateway.listen_to(device_events);
     diversion::log(&diversion);
     gateway.begin();
+    gateway.reports_to(manager);
     outputs.print(&format!("{}: ready\n", invocation::command()))?;
     let result = panics::ends_with(|| gateway.run(&signals, drain));
     // Before anything that may take its time: nothing is taken any more, and what was goes on.
@@ -311,7 +330,11 @@ fn split(path: &Path, json: bool, outputs: &mut Outputs) -> Result<ExitCode, Err
     // Those who still wait for an answer are told that there will be none; and our name is free
     // before the lock is, so that the next gateway has it.
     drop((gateway, servers, instance));
-    outputs.print(&if json { format!("{}\n", report.json()) } else { report.to_string() })?;
+    outputs.print(&if arguments.json {
+        format!("{}\n", report.json())
+    } else {
+        report.to_string()
+    })?;
     result?;
     Ok(ExitCode::SUCCESS)
 }
@@ -325,7 +348,8 @@ fn surroundings_of(lan: &[String], satellite: &[String]) -> Surroundings {
         interfaces: interfaces.to_vec(),
         tun: tun.into(),
     };
-    Surroundings::of([side(lan, TUNS[0]), side(satellite, TUNS[1])])
+    let [inner, outer] = invocation::tuns();
+    Surroundings::of([side(lan, &inner), side(satellite, &outer)])
 }
 
 /// Knows from now on what another gateway has left. It is taken away even where nobody wants to

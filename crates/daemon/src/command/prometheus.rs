@@ -191,4 +191,27 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
         }
     }
+
+    /// What a package brings for those who watch.
+    #[test]
+    fn alerts_and_the_board_name_metrics_that_there_are() {
+        let text = text(&totals(), &condition());
+        let known: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+            .collect();
+        for file in [
+            include_str!("../../../../packaging/prometheus/bentpipe-alerts.yml"),
+            include_str!("../../../../packaging/grafana/bentpipe.json"),
+        ] {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let named: BTreeSet<&str> =
+                file.split(|c| !word(c)).filter(|name| name.starts_with("bentpipe_")).collect();
+            assert!(named.len() > 5, "{named:?}");
+            let unknown: Vec<_> = named.difference(&known).collect();
+            assert!(unknown.is_empty(), "{unknown:?}");
+        }
+        let board = include_str!("../../../../packaging/grafana/bentpipe.json");
+        assert!(serde_json::from_str::<serde_json::Value>(board).is_ok());
+    }
 }

@@ -13,6 +13,7 @@ pub(super) use order::Order;
 pub(super) use writer::serve;
 
 use super::{Error, answers};
+use crate::invocation::service;
 use bentpipe_core::text;
 use bentpipe_linux::serve::{ClientError, stream};
 use bentpipe_linux::signals::Signals;
@@ -109,7 +110,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         let why = answer.trim_end().strip_prefix("no ").unwrap_or("the gateway does not record");
         return Err(RecordError::Refused(why.to_owned()).into());
     };
-    let stream = stream::connect(super::SERVICE, name)?;
+    let stream = stream::connect(&service(), name)?;
     let summary = copy(stream, &signals, path)?;
     let mut out = io::stdout().lock();
     if arguments.json {
@@ -132,7 +133,7 @@ fn copy(
     signals: &Signals,
     path: &Path,
 ) -> Result<serde_json::Value, Error> {
-    let failed = |source| ClientError::Io { name: super::SERVICE.to_owned(), source };
+    let failed = |source| ClientError::Io { name: service(), source };
     stream.set_read_timeout(Some(LOOK)).map_err(failed)?;
     let mut file: Option<BufWriter<File>> = None;
     let mut asked_to_end = false;

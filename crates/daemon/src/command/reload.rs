@@ -81,9 +81,11 @@ impl Reload {
             let (path, keys) = (self.path.display(), fixed.join(", "));
             return Err(format!("{path}: {keys} cannot change while the gateway runs, restart it"));
         }
-        // What has not changed counts again, too, where the gateway was told otherwise meanwhile.
+        // A file that is read again as a firewall was reloaded is not to end what an operator has
+        // begun by hand.
+        let turns = new.config.policy.observe != self.running.config.policy.observe;
         let (drain, log_every) = (new.drain, new.log_every);
-        let config = Reconfiguration { config: new.config.clone(), drain, log_every };
+        let config = Reconfiguration { config: new.config.clone(), turns, drain, log_every };
         self.client.reconfigure(config).map_err(|error| error.to_string())?;
         let changed = self.running.tables_changed(&new);
         self.running = new;

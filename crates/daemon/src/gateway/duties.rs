@@ -4,6 +4,7 @@
 
 use super::LiveGateway;
 use super::diversion::Diversion;
+use super::service::Reports;
 use crate::bump::device_events::{DeviceEvent, DeviceEvents};
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
@@ -33,6 +34,7 @@ impl LiveGateway {
     pub(super) fn attend_to_duties(&mut self, now: Instant) -> Option<Instant> {
         self.write_log(now);
         self.end_trial(now);
+        self.report(now);
         self.handle_device_events(now);
         self.vouch(now);
         if let Some(Err(error)) = self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
@@ -47,7 +49,8 @@ impl LiveGateway {
         let log = earliest(self.log.as_ref().map(|log| log.next), self.heap.next());
         let vouching = self.diversion.as_ref().map(Diversion::next);
         let watchdog = self.watchdog.as_ref().map(Watchdog::next);
-        earliest(earliest(log, vouching), earliest(trial, watchdog))
+        let reports = self.reports.as_ref().and_then(Reports::next);
+        earliest(earliest(earliest(log, vouching), earliest(trial, watchdog)), reports)
     }
 
     /// Handles what the monitor has repaired of the devices.

@@ -54,6 +54,7 @@ impl LiveGateway {
 
     /// Splits nothing new, and delivers what it holds.
     pub(super) fn drain(&mut self, now: Instant) {
+        self.report_stop();
         self.gateway.drain(now);
         let (flows, bytes, drain) = (self.gateway.flows(), self.gateway.held(), self.drain);
         tracing::info!(flows, bytes, ?drain, "draining; another signal ends it at once");
@@ -61,9 +62,11 @@ impl LiveGateway {
 
     /// Goes on with other parameters. Connections stay as they are.
     pub(super) fn reconfigure(&mut self, new: Reconfiguration) {
-        let Reconfiguration { config, drain, log_every } = new;
-        if self.trial.take().is_some() {
-            tracing::info!("the trial is over: whether it splits is as its file says");
+        let Reconfiguration { mut config, turns, drain, log_every } = new;
+        if !turns {
+            config.policy.observe = self.gateway.observes();
+        } else if self.trial.take().is_some() {
+            tracing::info!("the trial is over: whether it splits is as its file says now");
         }
         self.gateway.reconfigure(config);
         self.drain = drain;

@@ -4,7 +4,7 @@
 //! Whoever has asked is told the socket's name, an abstract one of this network namespace. The
 //! first who connects is served, if root or our own user is at the other end, and nobody after.
 
-use super::{ClientError, PATIENCE, is_trusted};
+use super::{ClientError, PATIENCE, is_trusted, owner_of};
 use crate::privileges;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -49,7 +49,7 @@ fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
         return Err(io::ErrorKind::TimedOut.into());
     }
     let (client, _) = listener.accept()?;
-    if is_trusted(&client) { Ok(client) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    if is_trusted(&client, None) { Ok(client) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 /// Connects to what `who` has offered under `name`.
@@ -60,7 +60,12 @@ pub fn connect(who: &str, name: &str) -> Result<UnixStream, ClientError> {
     let failed = |source| ClientError::Io { name: who.to_owned(), source };
     let address = SocketAddr::from_abstract_name(name).map_err(failed)?;
     let stream = UnixStream::connect_addr(&address).map_err(failed)?;
-    if is_trusted(&stream) { Ok(stream) } else { Err(ClientError::Impostor(who.to_owned())) }
+    // It is the one that was asked.
+    if is_trusted(&stream, owner_of(who)) {
+        Ok(stream)
+    } else {
+        Err(ClientError::Impostor(who.to_owned()))
+    }
 }
 
 #[cfg(test)]

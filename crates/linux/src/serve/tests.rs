@@ -101,7 +101,7 @@ fn a_silent_client_is_sent_away_in_the_end() {
 fn answers_that_nobody_reads_hold_nobody_up() {
     let (_place, dir) = names();
     let long = vec![b'.'; 4 << 20];
-    let _server = Server::for_root_in(&dir, NAME, move |_| Some(long.clone())).unwrap();
+    let _server = Server::for_operators_in(&dir, NAME, move |_| Some(long.clone())).unwrap();
     let path = dir.file(NAME, "sock").unwrap();
     let lazy: Vec<UnixStream> = (0..20)
         .map(|_| {
@@ -142,7 +142,7 @@ fn a_name_answers_until_its_server_is_dropped() {
     let long = vec![b'.'; 1 << 20];
     let serve = || {
         let long = long.clone();
-        Server::for_root_in(&dir, NAME, move |line| (line == "flows").then(|| long.clone()))
+        Server::for_operators_in(&dir, NAME, move |line| (line == "flows").then(|| long.clone()))
     };
     let server = serve().unwrap();
     // Far more than a socket holds.
@@ -163,6 +163,6 @@ fn a_socket_that_a_killed_server_has_left_is_replaced() {
     let (_place, dir) = names();
     drop(UnixListener::bind(dir.file(NAME, "sock").unwrap()).unwrap());
     assert_eq!(ask_in(&dir, NAME, "test gateway", "x").unwrap(), None);
-    let _server = Server::for_root_in(&dir, NAME, |_| Some(b"y".to_vec())).unwrap();
+    let _server = Server::for_operators_in(&dir, NAME, |_| Some(b"y".to_vec())).unwrap();
     assert_eq!(ask_in(&dir, NAME, "test gateway", "x").unwrap(), Some(b"y".to_vec()));
 }

@@ -1,0 +1,137 @@
+//! The interfaces that are named, which may come later than the gateway: a tunnel, a modem, a VLAN
+//! that another program makes.
+
+use super::{Error, config, names};
+use bentpipe_config::gateway::GatewayFile;
+use bentpipe_linux::interface::{InterfaceError, check_forwarding, min_mtu};
+use bentpipe_linux::poll::is_readable;
+use bentpipe_linux::service_manager::ServiceManager;
+use bentpipe_linux::signals::{Signal, Signals};
+use nix::net::if_::if_nametoindex;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// From look to look.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How long those that are missing are waited for where each side has one.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What an interface carries that is not there yet: IPv6's minimum (RFC 8200, section 5).
+const UNKNOWN_MTU: u16 = 1280;
+
+/// The interfaces of both sides that are there.
+#[derive(Debug)]
+pub(super) struct Interfaces {
+    pub(super) lan: Vec<String>,
+    pub(super) satellite: Vec<String>,
+    missing: Vec<String>,
+}
+
+impl Interfaces {
+    fn look(file: &GatewayFile) -> Interfaces {
+        let is_there = |name: &String| if_nametoindex(name.as_str()).is_ok();
+        let (lan, lost): (Vec<_>, Vec<_>) = names(&file.lan).into_iter().partition(is_there);
+        let (satellite, more) = names(&file.satellite).into_iter().partition(is_there);
+        Interfaces { lan, satellite, missing: [lost, more].concat() }
+    }
+
+    fn has_both_sides(&self) -> bool {
+        !self.lan.is_empty() && !self.satellite.is_empty()
+    }
+
+    /// The longest packets that each side carries.
+    pub(super) fn mtus(&self, file: &GatewayFile) -> Result<[u16; 2], InterfaceError> {
+        let of = |there: &[String], all: usize| {
+            min_mtu(there).map(|mtu| if there.len() < all { mtu.min(UNKNOWN_MTU) } else { mtu })
+        };
+        Ok([of(&self.lan, file.lan.len())?, of(&self.satellite, file.satellite.len())?])
+    }
+}
+
+/// All of them, which must be there and forward.
+pub(super) fn all(file: &GatewayFile) -> Result<Interfaces, Error> {
+    let all =
+        Interfaces { lan: names(&file.lan), satellite: names(&file.satellite), missing: vec![] };
+    check(file, &all)?;
+    Ok(all)
+}
+
+fn check(file: &GatewayFile, interfaces: &Interfaces) -> Result<(), Error> {
+    let all = [&interfaces.lan[..], &interfaces.satellite].concat();
+    check_forwarding(&all).map_err(|error| match &error {
+        InterfaceError::Unknown(name) => config::at_interface(file, name, &error).into(),
+        _ => Error::from(error),
+    })
+}
+
+/// Waits for them, and says for which: for all of them for a minute, then for one of each side.
+/// SIGHUP reads the file at `path` again. None if a signal ends it.
+pub(super) fn wait(
+    path: &Path,
+    file: &mut GatewayFile,
+    signals: &Signals,
+    manager: &ServiceManager,
+) -> Result<Option<Interfaces>, Error> {
+    let (began, mut said) = (Instant::now(), Vec::new());
+    loop {
+        let found = Interfaces::look(file);
+        let is_late = began.elapsed() >= PATIENCE;
+        if found.missing.is_empty() || is_late && found.has_both_sides() {
+            if let [_, ..] = &found.missing[..] {
+                tracing::warn!(
+                    "{} not there: it begins without, and takes their packets as soon as they come",
+                    found.missing.join(", ")
+                );
+            }
+            check(file, &found)?;
+            return Ok(Some(found));
+        }
+        if said != found.missing {
+            let line = format!("waits for {}, not there yet", found.missing.join(", "));
+            tracing::info!("{line}");
+            manager.ready(&line);
+            said = found.missing;
+        }
+        thread::sleep(LOOK);
+        if !is_readable(signals) {
+            continue;
+        }
+        match signals.received() {
+            Some(Signal::Hangup) => *file = config::read(path)?,
+            Some(Signal::Meaningless(_)) | None => {}
+            Some(Signal::Interrupt | Signal::Terminate | Signal::Quit) => return Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lan: &str, satellite: &str) -> (GatewayFile, Interfaces) {
+        let text = format!("[interfaces]\nlan = [{lan}]\nsatellite = [{satellite}]\n");
+        let file = GatewayFile::parse("FILE", &text, 1 << 40).unwrap();
+        let found = Interfaces::look(&file);
+        (file, found)
+    }
+
+    #[test]
+    fn what_is_missing_is_named_and_its_mtu_taken_to_be_the_minimum() {
+        let (_, found) = of("\"bp-none-1\"", "\"bp-none-2\"");
+        assert_eq!(found.missing, ["bp-none-1", "bp-none-2"]);
+        assert!(!found.has_both_sides());
+        let there = Interfaces { lan: vec![], satellite: vec![], missing: vec![] };
+        let (file, _) = of("\"bp-none-1\"", "\"bp-none-2\"");
+        // Of none that is there, and so of one that is not.
+        assert_eq!(there.mtus(&file).unwrap(), [UNKNOWN_MTU; 2]);
+    }
+
+    #[test]
+    fn one_that_must_be_there_is_refused_with_its_place() {
+        let (file, _) = of("\"bp-none-1\"", "\"bp-none-2\"");
+        let error = all(&file).unwrap_err().to_string();
+        assert!(error.starts_with("FILE:2:") && error.contains("bp-none-1"), "{error}");
+    }
+}
