@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(abspath $(TARGET_DIR))/python-venv/bin
 
-.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo packages bench-packages test-packages cargo-deny
+.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo apt apt-bench apt-tests cargo-deny deb rpm dist test-packages
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
@@ -15,6 +15,10 @@ help:
 	@echo "make test-python  builds the Python package into a virtual environment, and runs its tests and notebooks"
 	@echo "make wheel   wheels of the Python package for Linux on x86_64 and aarch64, in out/wheels (fetches zig and maturin from PyPI)"
 	@echo "make test-wheels  make wheel, and tries both: the other machine's by qemu-user with Debian's Python for it"
+	@echo "make deb     Debian packages in out/package: bentpipe-gateway for routers, and bentpipe with everything (PACKAGE=one of them)"
+	@echo "make rpm     the same as RPMs"
+	@echo "make dist    static gateways for x86_64, aarch64 and armv7 with checksums and a bill of materials, in out/dist (fetches zig from PyPI)"
+	@echo "make test-packages  the gateway's package installed, used, upgraded, removed and purged in a virtual machine with systemd (root; ten minutes)"
 	@echo "make docs    the documentation as a site, in out/site"
 	@echo "make mutants deliberate defects in the gateway, each of which the tests must find (minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
@@ -22,18 +26,18 @@ help:
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder); rates, delays and durations of live links and gateways"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
 
-demo: cargo packages
+demo: cargo apt
 	@cargo build --release --quiet --bin bentpipe
 	@$(TARGET_DIR)/release/bentpipe demo --output out/demo
 
-test: cargo test-packages
+test: cargo apt-tests
 	@scripts/test.sh
 
-test-routers: cargo test-packages
+test-routers: cargo apt-tests
 	@scripts/install-packages.sh routers
 	@scripts/test-routers.sh
 
-test-routers-real: cargo test-packages
+test-routers-real: cargo apt-tests
 	@scripts/install-packages.sh routers
 	@scripts/capture-rules.sh
 	@scripts/test-routers.sh
@@ -50,6 +54,20 @@ wheel: cargo
 test-wheels: wheel
 	@scripts/install-packages.sh wheels
 	@scripts/try-wheels.sh
+
+deb: cargo
+	@scripts/package.sh deb $(PACKAGE)
+
+rpm: cargo
+	@scripts/package.sh rpm $(PACKAGE)
+
+dist: cargo
+	@scripts/dist.sh
+
+test-packages: cargo
+	@scripts/install-packages.sh machine
+	@scripts/package.sh deb bentpipe-gateway
+	@scripts/test-packages.sh
 
 docs: cargo
 	@scripts/docs.sh
@@ -68,7 +86,7 @@ check: cargo cargo-deny
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	cargo deny --log-level error check bans licenses sources
 
-bench: cargo bench-packages
+bench: cargo apt-bench
 	@cargo build --release --quiet --bin bentpipe
 	@cargo bench --quiet -p bentpipe-benches --bench segments --bench links
 	@$(TARGET_DIR)/release/bentpipe bench sim
@@ -84,13 +102,13 @@ bench-peers: cargo
 cargo:
 	@scripts/require-cargo.sh
 
-packages:
+apt:
 	@scripts/install-packages.sh
 
-bench-packages:
+apt-bench:
 	@scripts/install-packages.sh bench
 
-test-packages:
+apt-tests:
 	@scripts/install-packages.sh tests
 
 cargo-deny: cargo

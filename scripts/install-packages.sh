@@ -3,7 +3,7 @@
 # too, with `tests` those of the live tests, with `wheels` those that try another architecture's wheel instead, with `routers` those of the routers' set-ups and
 # of the virtual machine for some of them (qemu: 150 MB to fetch): only what is missing. Without root, or without apt, it
 # says what is missing and leaves the machine as it is.
-# Usage: install-packages.sh [bench|tests|wheels|routers]
+# Usage: install-packages.sh [bench|tests|wheels|routers|machine]
 set -euo pipefail
 
 # program:package, one for each program that the testbed runs.
@@ -45,6 +45,17 @@ if [ "${1:-}" = routers ]; then
         pppd:ppp
         pppoe-server:pppoe
         debootstrap:debootstrap
+    )
+fi
+if [ "${1:-}" = machine ]; then
+    wanted=(
+        qemu-system-x86_64:qemu-system-x86
+        busybox:busybox-static
+        modprobe:kmod
+        mmdebstrap:mmdebstrap
+        mke2fs:e2fsprogs
+        dpkg-deb:dpkg
+        lintian:lintian
     )
 fi
 if [ "${1:-}" = wheels ]; then
