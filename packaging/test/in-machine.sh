@@ -145,6 +145,7 @@ under_load "it is restarted" systemctl restart $unit
 holds "it is another process" not test "$(main_pid)" = "$pid"
 holds "and splits" download small
 holds "flows are split" within 5 is '.totals.split >= 1'
+holds "the journal has entries of its own with a priority" test -n "$(journalctl -u $unit PRIORITY=6 TARGET=bentpipe_daemon::gateway::signals -o cat)"
 under_load "it is killed" kill -KILL "$(main_pid)" || true
 holds "it comes back by itself" within 15 is .diverting
 

@@ -17,7 +17,7 @@ use crate::bump::Table;
 use crate::bump::device_events::DeviceEvents;
 use crate::bump::endpoints::Endpoints;
 use crate::control::{self, ControlClient, Questions};
-use crate::events;
+use crate::events::{self, Quotas};
 use crate::tap::Tap;
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant};
@@ -62,6 +62,7 @@ pub struct LiveGateway {
     control_client: ControlClient,
     tap: Option<Tap>,
     log: Option<Log>,
+    quotas: Quotas,
     reports: Option<Reports>,
     watchdog: Option<Watchdog>,
     diversion: Option<Diversion>,
@@ -101,6 +102,7 @@ impl LiveGateway {
             control_client,
             tap: None,
             log: None,
+            quotas: Quotas::default(),
             reports: None,
             watchdog: None,
             diversion: None,
@@ -184,7 +186,7 @@ impl LiveGateway {
                 self.end(now)?;
                 return Err(LoopError::Deleted(self.tuns[side as usize].name().to_owned()));
             }
-            events::log(&mut self.gateway);
+            events::log(&mut self.gateway, &mut self.quotas);
             let duties = self.attend_to_duties(now);
             let late = self.ingress.poll_timeout();
             let next = [self.gateway.poll_timeout(), end, duties, late];
@@ -217,7 +219,7 @@ impl LiveGateway {
         self.gateway.reset_all(now);
         self.transmit(now);
         self.give_up_fragments(Instant::FAR_FUTURE);
-        events::log(&mut self.gateway);
+        events::log(&mut self.gateway, &mut self.quotas);
         Ok(())
     }
 

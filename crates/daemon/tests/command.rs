@@ -31,7 +31,7 @@ fn it_calls_itself_by_its_name() {
 #[test]
 fn what_is_wrong_is_said_in_a_line_under_its_name() {
     for (arguments, code) in
-        [(&["--config"][..], 2), (&["gateway", "--config", "x"], 2), (&["--config", "/none"], 1)]
+        [(&["--config"][..], 2), (&["gateway", "--config", "x"], 2), (&["--config", "/none"], 78)]
     {
         let output = run(arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

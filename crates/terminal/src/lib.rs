@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod interrupt;
+mod journal;
 pub mod outputs;
 #[cfg(feature = "progress")]
 pub mod progress;

@@ -1,14 +1,21 @@
-//! Standard error and standard output of a program that carries packets: it waits for neither.
+//! Standard error and standard output of a program that carries packets: it waits for neither, nor
+//! for the journal that stands in for standard error.
 
+use crate::journal::Journal;
 use bentpipe_linux::output::{Lost, Notice, Output};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// How long the end waits for what has not been written.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -27,6 +34,8 @@ pub struct Outputs {
     program: &'static str,
     log: Option<Output>,
     stdout: Option<Output>,
+    /// Entries that the journal has not taken.
+    entries_lost: Arc<AtomicU64>,
 }
 
 impl Outputs {
@@ -35,11 +44,18 @@ impl Outputs {
     /// # Errors
     /// The exit code with which the program is to end, as it could say nothing: that is said.
     pub fn begin(program: &'static str, patience: Patience) -> Result<Outputs, ExitCode> {
-        let outputs = Outputs::new(program, patience).map_err(|error| {
+        let mut outputs = Outputs::new(program, patience).map_err(|error| {
             eprintln!("{program}: cannot write to standard error: {error}");
             ExitCode::FAILURE
         })?;
-        outputs.log();
+        let journal = Journal::of_standard_error(program);
+        match journal.filter(|_| patience == Patience::WaitsForNobody) {
+            Some(journal) => {
+                outputs.entries_lost = journal.lost();
+                tracing_subscriber::registry().with(journal).with(filter()).init();
+            }
+            None => outputs.log(),
+        }
         Ok(outputs)
     }
 
@@ -61,16 +77,13 @@ impl Outputs {
                 Some(Output::to(duplicate(&io::stderr())?, Some(notice_of(program)))?)
             }
         };
-        Ok(Outputs { program, log, stdout: None })
+        Ok(Outputs { program, log, stdout: None, entries_lost: Arc::default() })
     }
 
     /// Begins to log, of what RUST_LOG chooses.
     fn log(&self) {
-        // A bar of height 0 in a figure is no reason to warn.
-        let usual = "info,usvg=error,tiny_skia=error";
-        let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or(usual.into());
         tracing_subscriber::fmt()
-            .with_env_filter(filter)
+            .with_env_filter(filter())
             .with_ansi(io::stderr().is_terminal())
             // It would say on standard error that standard error cannot be written, and panic.
             .log_internal_errors(false)
@@ -105,8 +118,16 @@ impl Outputs {
 
     /// A function that counts the losses of the log so far.
     pub fn lost(&self) -> impl Fn() -> Lost + Send + Clone + 'static {
-        let log = self.log.clone();
-        move || log.as_ref().map(Output::lost).unwrap_or_default()
+        let (log, entries) = (self.log.clone(), Arc::clone(&self.entries_lost));
+        move || {
+            let mut lost = log.as_ref().map(Output::lost).unwrap_or_default();
+            let entries = entries.load(Ordering::Relaxed);
+            if entries > 0 {
+                lost.lines += entries;
+                lost.why = "the journal did not take them".to_owned();
+            }
+            lost
+        }
     }
 }
 
@@ -116,6 +137,13 @@ impl Drop for Outputs {
         // The log behind it: it has what went wrong.
         self.stdout.iter().chain(&self.log).for_each(|output| output.finish(until));
     }
+}
+
+/// What of the log is wanted, by RUST_LOG.
+fn filter() -> EnvFilter {
+    // A bar of height 0 in a figure is no reason to warn.
+    let usual = "info,usvg=error,tiny_skia=error";
+    EnvFilter::try_from_default_env().unwrap_or(usual.into())
 }
 
 fn duplicate(descriptor: &impl AsFd) -> io::Result<File> {
