@@ -4,6 +4,7 @@
 //! between two rounds of packets, and a long answer in portions. Whoever asks waits on a thread of
 //! its own: what is slow, writing an answer out, never holds up a packet.
 
+use crate::bump::passed::{Crossed, PassedPrefix};
 use crate::tap::{self, Outlet, Tap, TapConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
@@ -26,11 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub enum Question {
     /// For its totals.
     Totals,
-    /// For these, and each flow.
+    /// For these, and the prefixes of what passes.
+    Status,
+    /// For all that, and each flow.
     Flows,
     /// For the totals, and the last connections that were not split.
     Unsplit,
-    /// For all that, and what would become of a connection.
+    /// For the totals, each flow, connections that were not split, and what would become of a connection.
     Why(Connection),
 }
 
@@ -91,6 +94,8 @@ pub struct Totals {
     pub summary: Summary,
     /// Packets that the kernel did not take.
     pub refused: u64,
+    /// The traffic over the satellite's devices, as far as the kernel's programs see it.
+    pub crossed: Crossed,
     /// Flows in the table, by how far they have come.
     pub flows: [(FlowState, u64); FlowState::ALL.len()],
     /// Bytes held by all streams.
@@ -121,6 +126,8 @@ pub struct Snapshot {
     pub unsplit: Vec<Unsplit>,
     /// What would become of the connection that was asked for.
     pub prospect: Option<Prospect>,
+    /// The prefixes of what passes without being taken, if they were asked for.
+    pub passed_prefixes: Vec<PassedPrefix>,
 }
 
 /// Why there is no answer.
@@ -301,11 +308,12 @@ impl Questions {
         totals: Totals,
         unsplit: Vec<Unsplit>,
         prospect: Option<Prospect>,
+        passed_prefixes: Vec<PassedPrefix>,
     ) {
         let Some(Draft { flows, reply, .. }) = self.draft.take() else { return };
         let _ = self.waker.read();
         // Who asked may have lost patience.
-        let _ = reply.try_send(Snapshot { totals, flows, unsplit, prospect });
+        let _ = reply.try_send(Snapshot { totals, flows, unsplit, prospect, passed_prefixes });
     }
 }
 
@@ -328,6 +336,7 @@ mod tests {
             uptime: Duration::from_secs(1),
             summary: Summary::default(),
             refused: 0,
+            crossed: Crossed::default(),
             flows: FlowState::ALL.map(|state| (state, flows)),
             held: Bytes::new(0),
             memory: Bytes::new(1),
@@ -360,11 +369,12 @@ mod tests {
                     assert_eq!((draft.question, draft.slot), (Question::Totals, slot));
                     draft.slot += 1;
                 }
-                questions.reply(totals(7), Vec::new(), None);
+                questions.reply(totals(7), Vec::new(), None, Vec::new());
             }
             for one in asking {
-                let (flows, unsplit) = (Vec::new(), Vec::new());
-                let answer = Snapshot { totals: totals(7), flows, unsplit, prospect: None };
+                let (flows, unsplit, passed_prefixes) = (Vec::new(), Vec::new(), Vec::new());
+                let totals = totals(7);
+                let answer = Snapshot { totals, flows, unsplit, prospect: None, passed_prefixes };
                 assert_eq!(one.join().unwrap(), answer);
             }
         });
@@ -379,7 +389,7 @@ mod tests {
         assert_eq!(control_client.ask(Question::Totals), Err(AskError::Late));
         // Nobody waits for that answer any more; the loop does not mind.
         assert!(questions.draft().is_some());
-        questions.reply(totals(0), Vec::new(), None);
+        questions.reply(totals(0), Vec::new(), None, Vec::new());
         assert!(questions.draft().is_none());
     }
 }

@@ -36,14 +36,14 @@ const PORTS: i16 = KEY + Endpoints::PORTS;
 /// An IP header.
 pub(super) const IP: i16 = -80;
 /// What comes behind it. Others may use what is below.
-const TRANSPORT: i16 = -96;
+pub(super) const TRANSPORT: i16 = -96;
 
-const TCP: i32 = 6;
-const UDP: i32 = 17;
-const QUIC: u16 = 443;
+pub(super) const TCP: i32 = 6;
+pub(super) const UDP: i32 = 17;
+pub(super) const QUIC: u16 = 443;
 const ICMP: i32 = 1;
 const ICMPV6: i32 = 58;
-const FRAGMENT: i32 = 44;
+pub(super) const FRAGMENT: i32 = 44;
 const ASKS: i32 = 0x02;
 const ANSWERED: i32 = 0x12;
 /// FIN, SYN, RST and ACK.
@@ -61,7 +61,7 @@ pub(super) const ANSWERS: i32 = 3;
 /// What is known by its addresses alone.
 pub(super) const PIECE: i32 = 4;
 
-fn be16(value: u16) -> i32 {
+pub(super) fn be16(value: u16) -> i32 {
     i32::from(value.to_be())
 }
 
@@ -207,7 +207,7 @@ fn back(way: Way) -> Way {
 }
 
 /// Where the source and the destination of a packet on this way belong.
-fn places<T>(way: Way, inner: T, outer: T) -> [T; 2] {
+pub(super) fn places<T>(way: Way, inner: T, outer: T) -> [T; 2] {
     match way {
         Way::Out => [inner, outer],
         Way::In => [outer, inner],
@@ -234,7 +234,7 @@ fn addresses_of_four(asm: &mut Assembler, way: Way) {
 }
 
 /// The length of the header at [`IP`] into R2.
-fn header_length(asm: &mut Assembler) {
+pub(super) fn header_length(asm: &mut Assembler) {
     asm.load(B, R2, R10, IP).alu(And, R2, 0x0f).alu(Shl, R2, 2);
 }
 

@@ -12,9 +12,11 @@
 //! [`Wire`] is what is set up, [`Table`] what the kernel's programs and we tell each other.
 
 mod classification;
+mod counting;
 pub mod device_events;
 pub mod endpoints;
 mod monitor;
+pub mod passed;
 mod path;
 mod programs;
 mod shared_values;

@@ -17,6 +17,7 @@
 use super::classification::{
     ANSWERS, BEGINS, ERROR, IP, KEY, OTHER, PIECE, Udp, Way, load_bytes, name,
 };
+use super::counting::{CounterMaps, count_crossing};
 use super::path::{L2, Path};
 use super::shared_values::SharedValue;
 use bentpipe_linux::bpf::assembler::Assembler;
@@ -41,6 +42,8 @@ pub(crate) struct Links {
     pub(crate) pieces: RawFd,
     /// The array of [`SharedValue`]s.
     pub(crate) values: RawFd,
+    /// The counters of what crosses the device.
+    pub(crate) counters: CounterMaps,
     /// The map whose keys are the numbers of the LAN's interfaces, if any are named.
     pub(crate) lan: Option<RawFd>,
     /// UDP to port 443 is taken.
@@ -77,6 +80,8 @@ const TO_INGRESS: i32 = 1;
 
 /// `PACKET_HOST`
 const FOR_THIS_HOST: i32 = 0;
+/// `PACKET_MULTICAST`: the last of what this host takes.
+const FOR_MANY: i32 = 2;
 /// `sizeof(struct bpf_xfrm_state)`
 const XFRM_STATE: i32 = 28;
 
@@ -90,11 +95,18 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .jump_if(R2, Different, i32::from(links.seal), "fresh")
         .mov(R2, 0)
         .store(W, R6, SKB_TC_INDEX, R2);
-    count(&mut asm, links, returned(way), "pass");
-    asm.jump("pass").label("fresh");
-    asm.load(W, R2, R6, SKB_VLAN_PRESENT).jump_if(R2, Different, 0, "pass");
+    count(&mut asm, links, returned(way), "end");
+    // What we put there to leave is on the satellite then, what comes in was counted before.
+    asm.jump(if way == Way::Out { "taken" } else { "end" }).label("fresh");
+    // A VLAN is another interface, and frames for others go nowhere.
+    asm.load(W, R2, R6, SKB_VLAN_PRESENT).jump_if(R2, Different, 0, "end");
     if way == Way::In {
-        asm.load(W, R2, R6, SKB_PKT_TYPE).jump_if(R2, Different, FOR_THIS_HOST, "pass");
+        asm.load(W, R2, R6, SKB_PKT_TYPE).jump_if(R2, Above, FOR_MANY, "end").jump_if(
+            R2,
+            Different,
+            FOR_THIS_HOST,
+            "pass",
+        );
         if links.ipsec {
             asm.mov(R1, R6)
                 .mov(R2, 0)
@@ -103,7 +115,7 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
                 .mov(R4, XFRM_STATE)
                 .mov(R5, 0)
                 .call(SkbGetXfrmState)
-                .jump_if(R0, Equal, 0, "pass");
+                .jump_if(R0, Equal, 0, "end");
         }
     }
     let quic = links.quic && way == Way::Out;
@@ -169,8 +181,7 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         load_bytes(&mut asm, 0.into(), (R7, Path::L2[way as usize]), L2 as i32);
     }
     asm.mov(R2, i32::from(l2 > 0)).store(W, R7, Path::FLAGS, R2);
-    asm.label("take").mov(R1, tun as i32).mov(R2, 0).call(Redirect).exit();
-    asm.label("by");
+    asm.label("take").jump(if way == Way::In { "taken" } else { "redirect" }).label("by");
     count(&mut asm, links, SharedValue::WentBy, "pass");
     asm.jump("pass");
     asm.label("forget")
@@ -178,7 +189,10 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .mov(R2, R10)
         .alu(Add, R2, i32::from(KEY))
         .call(MapDelete);
-    asm.label("pass").mov(R0, PASS).exit();
+    let behind = if way == Way::In { "redirect" } else { "end" };
+    count_crossing(&mut asm, way, l2 as i32, links.counters, ["end", behind]);
+    asm.label("redirect").mov(R1, tun as i32).mov(R2, 0).call(Redirect).exit();
+    asm.label("end").mov(R0, PASS).exit();
     asm
 }
 

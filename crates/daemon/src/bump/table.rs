@@ -2,6 +2,7 @@
 //! some values.
 
 use super::endpoints::Endpoints;
+use super::passed::{Crossed, PassedCounters, PassedPrefix};
 use super::path::Path;
 use super::shared_values::SharedValue;
 use bentpipe_linux::bpf::BpfError;
@@ -25,6 +26,8 @@ pub struct Table {
     /// What is known by its addresses alone: fragments, and UDP that is to be rejected.
     pub(super) pieces: Map<Endpoints, Path>,
     pub(super) vouching: Vouching,
+    /// What crosses the devices.
+    pub(super) counters: PassedCounters,
 }
 
 impl Table {
@@ -34,6 +37,7 @@ impl Table {
             paths: Map::hash("bentpipe_paths", connections)?,
             pieces: Map::recent("bentpipe_pieces", PIECES)?,
             vouching: Vouching { values },
+            counters: PassedCounters::new()?,
         })
     }
 
@@ -57,6 +61,22 @@ impl Table {
     pub fn returned(&self) -> Result<[u64; 2], Errno> {
         let out = self.vouching.get(SharedValue::ReturnedOut)?;
         Ok([out, self.vouching.get(SharedValue::ReturnedIn)?])
+    }
+
+    /// The traffic that has crossed the devices so far.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn crossed(&self) -> Result<Crossed, Errno> {
+        self.counters.crossed()
+    }
+
+    /// The prefixes from and to which traffic has passed lately.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn passed_prefixes(&self) -> Result<Vec<PassedPrefix>, Errno> {
+        self.counters.prefixes()
     }
 
     /// Connections of the LAN's that have left so far, others that were forwarded, and the number

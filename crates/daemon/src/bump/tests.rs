@@ -1,8 +1,10 @@
 //! The programs, in the kernel that this runs on. It takes root.
 
+mod crossing;
 mod packet;
 
 use super::classification::Way;
+use super::counting::CounterMaps;
 use super::endpoints::Endpoints;
 use super::path::Path;
 use super::programs::{Links, give, take};
@@ -54,6 +56,10 @@ impl Kernel {
             paths: table.paths.fd(),
             pieces: table.pieces.fd(),
             values: table.vouching.values.fd(),
+            counters: CounterMaps {
+                by_class: table.counters.by_class.fd(),
+                by_prefix: table.counters.by_prefix.fd(),
+            },
             lan: lan.as_ref().map(Map::fd),
             quic,
             ipsec: false,
@@ -87,8 +93,13 @@ impl Kernel {
 
     /// The same of one that came in at the interface of this number, which may be the tests' own.
     fn run_from(&self, way: Way, frame: &[u8], interface: u32) -> u32 {
+        self.run_with(way, frame, &[(36, interface)])
+    }
+
+    /// The same of one with fields of its own, by their offsets in `struct __sk_buff`.
+    fn run_with(&self, way: Way, frame: &[u8], fields: &[(usize, u32)]) -> u32 {
         let mut context = [0; 192];
-        for (at, field) in [(8, MARK), (32, PRIORITY), (36, interface)] {
+        for &(at, field) in [(8, MARK), (32, PRIORITY)].iter().chain(fields) {
             context[at..at + 4].copy_from_slice(&field.to_ne_bytes());
         }
         let (result, left) = self.take[way as usize].run(frame, &mut context).expect("it runs");

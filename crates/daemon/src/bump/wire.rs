@@ -3,6 +3,7 @@
 //! after.
 
 use super::classification::Way;
+use super::counting::CounterMaps;
 use super::programs::{Links, give, take};
 use super::table::Table;
 use super::{BumpConfig, BumpError};
@@ -239,6 +240,10 @@ impl Wire {
             paths: self.table.paths.fd(),
             pieces: self.table.pieces.fd(),
             values: self.table.vouching.values.fd(),
+            counters: CounterMaps {
+                by_class: self.table.counters.by_class.fd(),
+                by_prefix: self.table.counters.by_prefix.fd(),
+            },
             lan: self.lan.as_ref().map(|lan| lan.set.fd()),
             quic: self.quic,
             ipsec: self.ipsec,

@@ -5,7 +5,7 @@
 use super::condition::Condition;
 use super::inquiry::Inquiry;
 use super::record::{self, Order};
-use super::{check, diversion, flows, hints, prometheus, report::Report, switch, why};
+use super::{check, diversion, flows, hints, passed, prometheus, report::Report, switch, why};
 use crate::control::{ControlClient, Question};
 use crate::invocation::service;
 use bentpipe_linux::serve::{self, ClientError, ServeError, Server};
@@ -134,11 +134,12 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
         Topic::Unsplit => Question::Unsplit,
         Topic::Findings => Question::Totals,
         Topic::Status if !json => Question::Flows,
-        Topic::Status => Question::Totals,
+        Topic::Status => Question::Status,
     };
     let mut snapshot = control_client.ask(question).ok()?;
     let now = snapshot.totals.uptime;
     let (observes, trial_left) = (snapshot.totals.observes, snapshot.totals.trial_left);
+    let crossed = snapshot.totals.crossed;
     let report = Report { totals: snapshot.totals };
     let text = match (topic, json) {
         (Topic::Unsplit, false) => flows::unsplit_table(&mut snapshot.unsplit, now),
@@ -149,6 +150,7 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
         (Topic::Status, true) => {
             let mut status = report.status_json();
             condition.add_to(&mut status, observes);
+            passed::add(&crossed, &snapshot.passed_prefixes, &mut status);
             status["trial_left_s"] = json!(trial_left.map(|left| left.as_secs_f64()));
             status.to_string() + "\n"
         }
@@ -156,6 +158,7 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
             diversion::lines(&condition.diversion, observes)
                 + &hints::lines(&snapshot.flows)
                 + &report.status()
+                + &passed::lines(&crossed, &snapshot.passed_prefixes)
                 + &condition.words()
                 + &switch::words(trial_left)
         }

@@ -10,6 +10,7 @@ mod hints;
 mod inquiry;
 mod interfaces;
 mod panics;
+mod passed;
 mod prometheus;
 mod reasons;
 mod record;

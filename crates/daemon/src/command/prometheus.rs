@@ -4,8 +4,9 @@
 //! Single flows are no metrics: each would be a time series of its own, thousands a minute.
 
 use super::condition::Condition;
+use crate::bump::passed::{Class, DIRECTIONS};
 use crate::control::Totals;
-use bentpipe_gateway::{Reason, Release, Side};
+use bentpipe_gateway::{Reason, Release, Side, Traffic};
 use std::fmt::{Display, Write};
 
 const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
@@ -82,6 +83,29 @@ pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
     by_reason("forwarded_bytes_total", "Their bytes, headers included", &|reason| {
         summary.forwarded(reason).bytes
     });
+
+    let mut by_class = |name: &str, help: &str, count: &dyn Fn(Traffic) -> u64| {
+        page.family(name, "counter", help);
+        for class in Class::ALL {
+            for (direction, traffic) in DIRECTIONS.iter().zip(totals.crossed.passed[class as usize])
+            {
+                let labels = [("class", class.name()), ("direction", direction)];
+                page.sample(name, &labels, count(traffic));
+            }
+        }
+    };
+    by_class("passed_packets_total", "Packets over the satellite that were not taken", &|some| {
+        some.packets
+    });
+    by_class("passed_bytes_total", "Their bytes, IP headers included", &|some| some.bytes);
+    let mut taken = |name: &str, help: &str, count: &dyn Fn(Traffic) -> u64| {
+        page.family(name, "counter", help);
+        for (direction, traffic) in DIRECTIONS.iter().zip(totals.crossed.taken) {
+            page.sample(name, &[("direction", direction)], count(traffic));
+        }
+    };
+    taken("taken_packets_total", "Packets over the satellite that were", &|some| some.packets);
+    taken("taken_bytes_total", "Their bytes, IP headers included", &|some| some.bytes);
 
     let mut by_side = |name: &str, help: &str, count: &dyn Fn(Side) -> u64| {
         page.family(name, "counter", help);
@@ -187,6 +211,8 @@ mod tests {
             "bentpipe_uptime_seconds 3725.5",
             "bentpipe_flows{state=\"open\"} 12",
             "bentpipe_held_bytes 32768",
+            "bentpipe_passed_bytes_total{class=\"quic\",direction=\"in\"} 190000",
+            "bentpipe_taken_packets_total{direction=\"out\"} 100",
         ] {
             assert!(text.lines().any(|one| one == line), "{line}: {text}");
         }

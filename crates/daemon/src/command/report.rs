@@ -283,6 +283,7 @@ pub(super) mod tests {
             uptime: Duration::from_millis(3_725_500),
             summary,
             refused: 0,
+            crossed: super::super::passed::tests::crossed(),
             flows: FlowState::ALL.map(|s| (s, if s == FlowState::Open { 12 } else { 0 })),
             held: Bytes::new(32_768),
             memory: Bytes::new(1 << 20),

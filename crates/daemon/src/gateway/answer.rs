@@ -39,8 +39,12 @@ impl LiveGateway {
         if let Question::Why(Connection { from, client, server }) = question {
             prospect = Some(self.gateway.prospect(self.clock.now(), from, client, server));
         }
+        let mut passed_prefixes = Vec::new();
+        if matches!(question, Question::Status | Question::Flows) {
+            passed_prefixes = self.passed_prefixes();
+        }
         let totals = self.totals();
-        self.questions.reply(totals, unsplit, prospect);
+        self.questions.reply(totals, unsplit, prospect, passed_prefixes);
     }
 
     fn follow(&mut self, order: Order) {
@@ -73,6 +77,7 @@ impl LiveGateway {
             uptime: now.saturating_since(Instant::ZERO),
             summary: self.gateway.summary(),
             refused: self.refused,
+            crossed: self.crossed(),
             flows,
             held: Bytes::new(self.gateway.held() as u64),
             memory: self.gateway.config().memory,

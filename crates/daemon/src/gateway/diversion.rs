@@ -5,6 +5,7 @@ use super::LiveGateway;
 use super::return_check::ReturnCheck;
 use crate::bump::device_events::DeviceEvents;
 use crate::bump::endpoints::Endpoints;
+use crate::bump::passed::{Crossed, PassedPrefix};
 use crate::bump::{PATIENCE, Table};
 use crate::origin::Origins;
 use bentpipe_core::time::{Duration, Instant};
@@ -122,6 +123,18 @@ impl Diversion {
 }
 
 impl LiveGateway {
+    /// The traffic over the satellite's devices; none where the kernel does not say.
+    pub(super) fn crossed(&self) -> Crossed {
+        let crossed = self.diversion.as_ref().map(|diversion| diversion.table.crossed());
+        crossed.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// The prefixes of what passes, likewise.
+    pub(super) fn passed_prefixes(&self) -> Vec<PassedPrefix> {
+        let prefixes = self.diversion.as_ref().map(|diversion| diversion.table.passed_prefixes());
+        prefixes.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// Vouches for what is taken when it is time, and looks what has gone by.
     pub(super) fn vouch(&mut self, now: Instant) {
         let asleep = self.device_events.as_ref().is_some_and(DeviceEvents::is_asleep);

@@ -6,5 +6,6 @@
 
 mod link;
 mod network;
+mod passing;
 mod router;
 mod wire;

@@ -3,33 +3,45 @@
 
 use crate::network::Network;
 use crate::router::{failures, over_the_satellite, router};
-use bentpipe_daemon::bump::{self, BumpConfig, BumpError, PATIENCE};
+use bentpipe_daemon::bump::{self, BumpConfig, BumpError, PATIENCE, Table};
 use bentpipe_linux::bpf::{Attachment, BpfError};
 use bentpipe_linux::tun::{MAX_READ, Offload};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 const TCP: u8 = 6;
 
 /// Gives every packet back as it came, for as long as it lives.
-struct Reflector {
+pub(crate) struct Reflector {
     thread: JoinHandle<u64>,
     stop: UnixStream,
+    /// What it and the kernel's programs tell each other.
+    pub(crate) table: Arc<Table>,
 }
 
 impl Reflector {
     /// At interface g2 of m. One that is `mute` gives no sign of life. None where the kernel does
     /// not allow it.
     fn start(network: &Network, attachment: Attachment, mute: bool) -> Option<Reflector> {
+        Reflector::start_for(network, attachment, mute, None)
+    }
+
+    /// The same for connections of these interfaces alone, if some are named.
+    pub(crate) fn start_for(
+        network: &Network,
+        attachment: Attachment,
+        mute: bool,
+        lan: Option<Vec<String>>,
+    ) -> Option<Reflector> {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, wait) = mpsc::channel();
         let thread = network.on("m", move || {
             let set_up = bump::set_up(&BumpConfig {
                 devices: vec!["g2".into()],
-                lan: None,
+                lan,
                 tuns: ["bp-near".into(), "bp-far".into()],
                 offload: Offload::TcpAndUdp,
                 connections: 1000,
@@ -43,7 +55,7 @@ impl Reflector {
                 }
                 set_up => set_up.unwrap(),
             };
-            ready.send(()).unwrap();
+            ready.send(Arc::clone(&table)).unwrap();
             let (mut buffer, mut crossed) = (vec![0; MAX_READ], 0);
             loop {
                 if !mute {
@@ -66,7 +78,7 @@ impl Reflector {
             }
         });
         match wait.recv() {
-            Ok(()) => Some(Reflector { thread, stop }),
+            Ok(table) => Some(Reflector { thread, stop, table }),
             Err(_) => {
                 thread.join().unwrap();
                 None
@@ -76,7 +88,7 @@ impl Reflector {
 
     /// Ends it and says how many bytes of segments have crossed it: how many segments these were is
     /// the kernel's to choose.
-    fn stop(self) -> u64 {
+    pub(crate) fn stop(self) -> u64 {
         drop(self.stop);
         self.thread.join().unwrap()
     }

@@ -4,6 +4,7 @@ use nix::errno::Errno;
 use nix::libc;
 use std::os::fd::AsFd;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 const MAP_CREATE: libc::c_long = 0;
 const MAP_LOOKUP_ELEM: libc::c_long = 1;
@@ -12,6 +13,7 @@ const MAP_DELETE_ELEM: libc::c_long = 3;
 const MAP_GET_NEXT_KEY: libc::c_long = 4;
 const PROG_LOAD: libc::c_long = 5;
 const PROG_TEST_RUN: libc::c_long = 10;
+const MAP_LOOKUP_BATCH: libc::c_long = 24;
 const OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const LINK_CREATE: libc::c_long = 28;
 const PROG_TYPE_SCHED_CLS: u32 = 3;
@@ -39,6 +41,19 @@ struct Element {
     padding: u32,
     key: u64,
     value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Batch {
+    in_batch: u64,
+    out_batch: u64,
+    keys: u64,
+    values: u64,
+    count: u32,
+    map_fd: u32,
+    elem_flags: u64,
     flags: u64,
 }
 
@@ -240,6 +255,46 @@ pub(super) fn next_key(
     }
 }
 
+/// How far a reading of a map has come.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BatchPosition(Option<u64>);
+
+/// Reads entries of a hash from a position on, as many as there is room for: their number, and
+/// where the next ones begin; none at the end (Linux 5.6).
+///
+/// `keys` and `values` have room for equally many of the lengths that the map was made with, of
+/// which `sizes` are. A bucket of the map is read as a whole, or the kernel says ENOSPC.
+#[allow(unsafe_code)]
+pub(super) fn lookup_batch(
+    map: BorrowedFd<'_>,
+    from: BatchPosition,
+    keys: &mut [u8],
+    values: &mut [u8],
+    sizes: [usize; 2],
+) -> Result<(usize, Option<BatchPosition>), Errno> {
+    // The kernel writes the number of a bucket, of four bytes.
+    let (before, mut behind) = (from.0, 0_u64);
+    let room = (keys.len() / sizes[0]).min(values.len() / sizes[1]);
+    let mut attributes = Batch {
+        in_batch: before.as_ref().map_or(0, |before| std::ptr::from_ref(before) as u64),
+        out_batch: std::ptr::from_mut(&mut behind) as u64,
+        keys: keys.as_mut_ptr() as u64,
+        values: values.as_mut_ptr() as u64,
+        count: room as u32,
+        map_fd: number(map),
+        ..Batch::default()
+    };
+    // SAFETY: keys and values have room for the count that the attributes say, both positions are
+    // longer than a bucket's number, and all live until the call returns.
+    let outcome = unsafe { bpf(MAP_LOOKUP_BATCH, &mut attributes) };
+    let read = (attributes.count as usize).min(room);
+    match outcome {
+        Ok(_) => Ok((read, Some(BatchPosition(Some(behind))))),
+        Err(Errno::ENOENT) => Ok((read, None)),
+        Err(errno) => Err(errno),
+    }
+}
+
 /// Loads a program for the packets of a device, which calls functions of the kernel's that need no
 /// license.
 ///
@@ -298,13 +353,15 @@ pub(super) fn device_of(link: BorrowedFd<'_>) -> Result<u32, Errno> {
     Ok(info.ifindex)
 }
 
-/// Runs a program on `packet`, as on one that has come; its result, and the packet that it leaves.
+/// Runs a program so many times on `packet`, as on one that has come; its result, the packet that
+/// it leaves, and how long once took.
 #[allow(unsafe_code)]
 pub(super) fn test_run(
     program: &impl AsFd,
     packet: &[u8],
     context: &mut [u8],
-) -> Result<(u32, Vec<u8>), Errno> {
+    times: u32,
+) -> Result<(u32, Vec<u8>, Duration), Errno> {
     let mut out = vec![0; packet.len() + 256];
     let length = context.len() as u32;
     let mut attributes = ProgTestRun {
@@ -313,6 +370,7 @@ pub(super) fn test_run(
         data_size_out: out.len() as u32,
         data_in: packet.as_ptr() as u64,
         data_out: out.as_mut_ptr() as u64,
+        repeat: times,
         ctx_size_in: length,
         ctx_size_out: length,
         ctx_in: context.as_ptr() as u64,
@@ -323,5 +381,5 @@ pub(super) fn test_run(
     // call returns. The kernel has read the context before it writes it.
     unsafe { bpf(PROG_TEST_RUN, &mut attributes) }?;
     out.truncate(attributes.data_size_out as usize);
-    Ok((attributes.retval, out))
+    Ok((attributes.retval, out, Duration::from_nanos(attributes.duration.into())))
 }

@@ -2,6 +2,7 @@
 
 use super::super::classification::Way;
 use super::super::endpoints::Endpoints;
+use super::super::passed::Class;
 use super::MACS;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -83,6 +84,27 @@ impl Packet {
         frame.extend(kind.to_be_bytes());
         frame.extend(self.bytes());
         frame
+    }
+
+    /// The class of a packet that passes.
+    pub(super) fn class(&self) -> Class {
+        let whole = if self.is_four() { 20 + self.options } else { 40 };
+        let length = self.bytes().len();
+        if length < if self.is_four() { 20 } else { 40 } {
+            return Class::NotIp;
+        }
+        let is_piece = self.fragment != 0 && (!self.is_four() || self.fragment & 0x3fff != 0);
+        match self.protocol {
+            _ if is_piece && !self.is_four() && length < whole + 1 => Class::OtherIp,
+            TCP => Class::Tcp,
+            17 => {
+                let bytes = self.bytes();
+                let port = |at: usize| bytes.get(whole + at..whole + at + 2) == Some(&[1, 0xbb]);
+                let has_ports = !is_piece && length >= whole + 4;
+                if has_ports && (port(0) || port(2)) { Class::Quic } else { Class::Udp }
+            }
+            _ => Class::OtherIp,
+        }
     }
 
     /// Of which connection it is on its way, and whether that begins with it.
