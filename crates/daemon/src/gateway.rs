@@ -207,6 +207,7 @@ impl LiveGateway {
                     self.transmit(self.clock.now());
                 }
             }
+            self.settle_copies(empty);
             self.let_go(empty);
             if ready.own {
                 self.answer();
@@ -266,6 +267,7 @@ impl LiveGateway {
             };
             let now = self.clock.now();
             if side == Side::Lan
+                && !self.reads_copies()
                 && let Some(answer) = reject::quic(bytes)
             {
                 // As if the server had said it.
@@ -355,6 +357,9 @@ impl LiveGateway {
     }
 
     fn write(&mut self, side: Side, header: &VnetHdr, slices: &[&[u8]]) {
+        if self.reads_copies() {
+            return;
+        }
         let device = &self.tuns[side as usize];
         match device.write(header, slices) {
             Ok(()) => self.written[side as usize] += 1,

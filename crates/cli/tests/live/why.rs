@@ -200,6 +200,16 @@ fn from_satellite() {
     }
 }
 
+/// Packets that the gateway has written into its devices.
+fn given_back(testbed: &Testbed) -> u64 {
+    let count = |device| {
+        let output = testbed.g1.command("ip").args(["-j", "-s", "link", "show", device]).output();
+        let shown: Value = serde_json::from_slice(&output.expect("ip").stdout).expect("JSON");
+        shown[0]["stats64"]["rx"]["packets"].as_u64().expect("a number")
+    };
+    count("bp-lan") + count("bp-sat")
+}
+
 /// A gateway that observes: on trial it splits, and what it has split then goes on behind the
 /// trial.
 fn trial() {
@@ -209,8 +219,14 @@ fn trial() {
     let (testbed, mut gateway) = stage("[policy]\nobserve = true");
     let split = || ask(&testbed.g1, "status")["totals"]["split"].as_u64().expect("a number");
     let observes = || ask(&testbed.g1, "status")["observes"] == true;
+    // The kernel says something of its own as the devices come up.
+    let own = given_back(&testbed);
     let before = pairs(&testbed, 1);
     assert_eq!((split(), observes()), (0, true));
+    // It has seen them, and nothing has gone through it.
+    assert_eq!(given_back(&testbed), own);
+    let status = ask(&testbed.g1, "status");
+    assert!(status["totals"]["forwarded_flows"]["observed"].as_u64() >= Some(2), "{status}");
     let checked = |splits: bool| {
         let mut command = testbed.g1.command(GATEWAY);
         let status = command.arg("check").output().expect("bentpipe").status;

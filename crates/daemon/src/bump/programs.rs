@@ -22,8 +22,8 @@ use super::path::{L2, Path};
 use super::shared_values::SharedValue;
 use bentpipe_linux::bpf::assembler::Assembler;
 use bentpipe_linux::bpf::assembler::Helper::{
-    KtimeGetNs, MapDelete, MapLookup, MapUpdate, Redirect, SkbChangeHead, SkbGetXfrmState,
-    SkbStoreBytes,
+    CloneRedirect, KtimeGetNs, MapDelete, MapLookup, MapUpdate, Redirect, SkbChangeHead,
+    SkbGetXfrmState, SkbStoreBytes,
 };
 use bentpipe_linux::bpf::assembler::If::{Above, AnyBit, Different, Equal};
 use bentpipe_linux::bpf::assembler::Op::Add;
@@ -191,7 +191,17 @@ pub(crate) fn take(way: Way, l2: usize, links: Links, tun: u32) -> Assembler {
         .call(MapDelete);
     let behind = if way == Way::In { "redirect" } else { "end" };
     count_crossing(&mut asm, way, l2 as i32, links.counters, ["end", behind]);
-    asm.label("redirect").mov(R1, tun as i32).mov(R2, 0).call(Redirect).exit();
+    asm.label("redirect");
+    point_to(&mut asm, links, SharedValue::Copies);
+    asm.jump_if(R0, Equal, 0, "away")
+        .load(D, R2, R0, 0)
+        .jump_if(R2, Equal, 0, "away")
+        .mov(R1, R6)
+        .mov(R2, tun as i32)
+        .mov(R3, 0)
+        .call(CloneRedirect)
+        .jump("end");
+    asm.label("away").mov(R1, tun as i32).mov(R2, 0).call(Redirect).exit();
     asm.label("end").mov(R0, PASS).exit();
     asm
 }

@@ -21,9 +21,11 @@ pub(super) enum SharedValue {
     Strange = 6,
     /// … and by which, the last of them.
     StrangeFrom = 7,
+    /// We only look on, if it is not zero: what would be taken goes its way, and we get a copy.
+    Copies = 8,
 }
 
 impl SharedValue {
     /// How many there are.
-    pub(super) const COUNT: u32 = 8;
+    pub(super) const COUNT: u32 = 9;
 }

@@ -91,6 +91,14 @@ impl Table {
         Ok((self.vouching.get(begun)?, self.vouching.get(strange)?, from))
     }
 
+    /// What would be taken goes its way from now on and a copy is taken, or not any more.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn copy(&self, copies: bool) -> Result<(), Errno> {
+        self.vouching.values.set(&(SharedValue::Copies as u32), &u64::from(copies))
+    }
+
     /// All connections are taken for so long from now on, and not only those that begin.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ use bentpipe_linux::serve::{ClientError, ServeError};
 use bentpipe_linux::service_manager::ServiceManager;
 use bentpipe_linux::signals::{self, Signals};
 use bentpipe_linux::surroundings::{Side, Surroundings};
-use bentpipe_linux::tun::Offload;
+use bentpipe_linux::tun::{Offload, TunError};
 use bentpipe_terminal::outputs::Outputs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -186,6 +186,12 @@ pub enum Error {
     /// Setting up.
     #[error(transparent)]
     Bump(#[from] BumpError),
+    /// Its devices are there, and are nobody's whom the lock knows.
+    #[error(
+        "there is an interface {0} already: another gateway runs in this network namespace as another user, perhaps \
+         the service bentpipe-gateway; stop it, or give this one a --name"
+    )]
+    Another(String),
     /// An interface.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
@@ -283,7 +289,7 @@ fn split(path: &Path, arguments: &Arguments, outputs: &mut Outputs) -> Result<Ex
     for left in remove_older_gateways() {
         tracing::warn!("removed, as an older version had left it: {left}");
     }
-    let (wire, table, tuns) = bump::set_up(&BumpConfig {
+    let set_up = bump::set_up(&BumpConfig {
         devices: satellite,
         lan: Some(lan),
         tuns,
@@ -291,6 +297,10 @@ fn split(path: &Path, arguments: &Arguments, outputs: &mut Outputs) -> Result<Ex
         connections: (config.max_flows + OTHERS) as u32,
         attachment: Attachment::of_this_kernel(),
         reject_quic: file.reject_quic,
+    });
+    let (wire, table, tuns) = set_up.map_err(|error| match error {
+        BumpError::Tun(TunError::Busy(device)) => Error::Another(device),
+        error => error.into(),
     })?;
     let soft_state = config.soft_state;
     let mut gateway = LiveGateway::new(tuns, config)?;

@@ -56,6 +56,16 @@ pub(super) struct Diversion {
     asleep: bool,
     return_check: ReturnCheck,
     origins: Origins,
+    copies: Copies,
+}
+
+/// Whether what is read are copies of packets that have gone their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copies {
+    No,
+    /// From now on; others may still wait in the devices.
+    Soon,
+    Yes,
 }
 
 impl Diversion {
@@ -71,7 +81,18 @@ impl Diversion {
             asleep: false,
             return_check: ReturnCheck::default(),
             origins: Origins::default(),
+            copies: Copies::No,
         }
+    }
+
+    /// Takes copies alone from now on, or not any more. What is read twice at the turn is forwarded
+    /// twice rather than not at all.
+    fn copy(&mut self, copies: bool) -> Result<(), Errno> {
+        if copies != (self.copies != Copies::No) {
+            self.table.copy(copies)?;
+            self.copies = if copies { Copies::Soon } else { Copies::No };
+        }
+        Ok(())
     }
 
     /// When it is to vouch next.
@@ -135,8 +156,36 @@ impl LiveGateway {
         prefixes.and_then(Result::ok).unwrap_or_default()
     }
 
+    /// Whether what was read has gone its way already.
+    pub(super) fn reads_copies(&self) -> bool {
+        self.diversion.as_ref().is_some_and(|diversion| diversion.copies == Copies::Yes)
+    }
+
+    /// What was read before the turn has been read, if the devices are `empty`.
+    pub(super) fn settle_copies(&mut self, empty: bool) {
+        if let Some(diversion) = self.diversion.as_mut().filter(|_| empty)
+            && diversion.copies == Copies::Soon
+        {
+            diversion.copies = Copies::Yes;
+        }
+    }
+
+    /// Takes what is to be split, or only looks on while nothing is and nothing is to be.
+    pub(super) fn take_or_look_on(&mut self) {
+        let (observes, flows) = (self.gateway.observes(), self.gateway.flows());
+        let Some(diversion) = &mut self.diversion else { return };
+        // Of those that come then none is split.
+        let looks_on = observes && (flows == 0 || diversion.copies != Copies::No);
+        if let Err(error) = diversion.copy(looks_on) {
+            tracing::error!(%error, "the kernel is not told whether we only look on");
+        }
+    }
+
     /// Vouches for what is taken when it is time, and looks what has gone by.
     pub(super) fn vouch(&mut self, now: Instant) {
+        if self.diversion.as_ref().is_some_and(|diversion| diversion.next <= now) {
+            self.take_or_look_on();
+        }
         let asleep = self.device_events.as_ref().is_some_and(DeviceEvents::is_asleep);
         let Some(diversion) = self.diversion.as_mut().filter(|diversion| diversion.next <= now)
         else {

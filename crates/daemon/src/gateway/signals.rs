@@ -69,6 +69,7 @@ impl LiveGateway {
             tracing::info!("the trial is over: whether it splits is as its file says now");
         }
         self.gateway.reconfigure(config);
+        self.take_or_look_on();
         self.drain = drain;
         self.log_every(log_every);
     }

@@ -30,6 +30,8 @@ impl LiveGateway {
 
     fn only_observe(&mut self, now: Instant, observe: bool) {
         self.gateway.only_observe(now, observe);
+        // Before a packet more: of one that is split it must not be a copy.
+        self.take_or_look_on();
         // Of what it gives back there may be something left to say.
         self.transmit(now);
     }

@@ -72,6 +72,8 @@ pub enum Helper {
     KtimeGetNs = 5,
     /// `bpf_skb_store_bytes`.
     SkbStoreBytes = 9,
+    /// `bpf_clone_redirect`.
+    CloneRedirect = 13,
     /// `bpf_redirect`.
     Redirect = 23,
     /// `bpf_skb_load_bytes`.
