@@ -266,7 +266,7 @@ fn trial() {
     gateway.signal(Signal::SIGHUP);
     await_said(&gateway, "read again: nothing has changed", 1);
     assert!(!observes());
-    let path = testbed.files().join("G1.toml");
+    let path = testbed.files().join("gateway.toml");
     let file = fs::read_to_string(&path).expect("its file");
     fs::write(&path, file.replace("observe = true", "observe = false")).expect("a file");
     gateway.signal(Signal::SIGHUP);
