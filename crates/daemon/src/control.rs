@@ -8,7 +8,9 @@ use crate::bump::passed::{Crossed, PassedPrefix};
 use crate::tap::{self, Outlet, Tap, TapConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
-use bentpipe_gateway::{Config, FlowState, FlowView, LinkView, Prospect, Side, Summary, Unsplit};
+use bentpipe_gateway::{
+    Config, FlowState, FlowView, LinkView, Prospect, RemoteView, Side, Summary, Unsplit,
+};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -110,6 +112,8 @@ pub struct Totals {
     pub peer_known: bool,
     /// That link.
     pub satellite_link: LinkView,
+    /// The remotes behind it that have links of their own.
+    pub remotes: Vec<RemoteView>,
     /// When the satellite side's data is acknowledged, in connections with that gateway or without.
     pub acknowledgments: String,
 }
@@ -344,6 +348,7 @@ mod tests {
             trial_left: None,
             peer_known: false,
             satellite_link: Gateway::<Chunks>::new(Config::default()).satellite_link(),
+            remotes: Vec::new(),
             acknowledgments: "delayed:40ms".into(),
         }
     }

@@ -38,5 +38,5 @@ pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, T
 pub use side::{PerSide, Side};
 pub use table::{
     Disposition, FlowState, FlowView, Gateway, LegObservation, LegView, LinkView, Prospect,
-    TakenFor, Transmit,
+    RemoteName, RemoteView, TakenFor, Transmit,
 };

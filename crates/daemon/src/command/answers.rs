@@ -146,7 +146,7 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
         (Topic::Unsplit, true) => flows::unsplit_json(&snapshot.unsplit, now).to_string() + "\n",
         (Topic::Findings, _) => check::of_running(&condition.diversion, observes),
         (Topic::Flows, false) => flows::table(&mut snapshot.flows),
-        (Topic::Flows, true) => flows::json(&snapshot.flows).to_string() + "\n",
+        (Topic::Flows, true) => return flows::json(&snapshot.flows).ok(),
         (Topic::Status, true) => {
             let mut status = report.status_json();
             condition.add_to(&mut status, observes);

@@ -1,10 +1,15 @@
 //! The flows of a running gateway, for people and for machines.
 
+mod json;
+
+pub(super) use json::json;
+
 use super::inquiry::UNSPLIT;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_core::units::Rate;
 use bentpipe_gateway::{FlowView, LegView, Unsplit};
 use bentpipe_terminal::table::{Align, Table};
+use json::FlowJson;
 use serde_json::{Value, json};
 
 const HEAD: [&str; 18] = [
@@ -110,44 +115,9 @@ pub(super) fn span(span: Duration) -> String {
     }
 }
 
-/// A list of flows.
-pub(super) fn json(flows: &[FlowView]) -> Value {
-    flows.iter().map(flow).collect()
-}
-
-/// One of them.
+/// A flow among other facts.
 pub(super) fn flow(flow: &FlowView) -> Value {
-    let leg = |leg: &LegView| {
-        json!({
-            "side": leg.side.name(),
-            "srtt_s": leg.srtt.map(|srtt| srtt.as_secs_f64()),
-            "rttvar_s": leg.srtt.map(|_| leg.rttvar.as_secs_f64()),
-            "cwnd_bytes": leg.cwnd.count(),
-            "ssthresh_bytes": leg.ssthresh.map(Bytes::count),
-            "in_flight_bytes": leg.in_flight.count(),
-            "usable_window_bytes": leg.usable_window.count(),
-            "received_bytes": leg.received.count(),
-            "delivered_bytes": leg.delivered.count(),
-            "backlog_bytes": leg.backlog.count(),
-            "retransmissions": leg.retransmissions,
-            "retransmitted_bytes": leg.retransmitted.count(),
-            "timeouts": leg.timeouts,
-            "goodput_bps": leg.goodput.bits_per_sec(),
-        })
-    };
-    json!({
-        "number": flow.number,
-        "opener": flow.opener.to_string(),
-        "client": flow.client.to_string(),
-        "server": flow.server.to_string(),
-        "state": flow.state.name(),
-        "age_s": flow.age.as_secs_f64(),
-        "idle_s": flow.idle.as_secs_f64(),
-        "held_bytes": flow.held.count(),
-        "legs": flow.legs.as_ref().map(|legs| {
-            json!({ "client": leg(&legs[0]), "server": leg(&legs[1]) })
-        }),
-    })
+    json!(FlowJson::from(flow))
 }
 
 /// A table of connections that were not split, the last ones first, as of `now`.
@@ -201,7 +171,9 @@ pub(super) fn age(unsplit: &Unsplit, now: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_gateway::{FlowState, Side};
+    use bentpipe_core::tcp::limiter::Limiter;
+    use bentpipe_core::units::Bytes;
+    use bentpipe_gateway::{FlowState, RemoteName, Side};
 
     fn flow(client: &str, legs: Option<[LegView; 2]>) -> FlowView {
         FlowView {
@@ -213,6 +185,7 @@ mod tests {
             age: Duration::from_secs(3725),
             idle: Duration::from_millis(1500),
             held: Bytes::new(16_384),
+            remote: legs.map(|_| RemoteName::Carrier),
             legs,
         }
     }
@@ -222,6 +195,7 @@ mod tests {
             side,
             srtt: Some(Duration::from_micros(512_300)),
             rttvar: Duration::from_micros(4_000),
+            min_rtt: Some(Duration::from_micros(499_000)),
             cwnd: Bytes::new(500_000),
             ssthresh: None,
             in_flight: Bytes::new(400_000),
@@ -232,6 +206,7 @@ mod tests {
             retransmissions: 3,
             retransmitted: Bytes::new(4_380),
             timeouts: 1,
+            limiter: Some(Limiter::LinkTurn),
             goodput: Rate::from_bits_per_sec(7_654_321),
         }
     }
@@ -271,12 +246,24 @@ mod tests {
     #[test]
     fn json_names_units_and_has_null_for_what_is_not_known() {
         let new = LegView { srtt: None, ..leg(Side::Lan) };
-        let value = json(&[flow("10.0.0.1:1", Some([new, leg(Side::Satellite)]))]);
+        let value = |flow: FlowView| {
+            let text = json(&[flow]).unwrap();
+            assert!(text.ends_with(b"]\n"));
+            serde_json::from_slice::<Value>(&text).unwrap()
+        };
+        let new = flow("10.0.0.1:1", Some([new, leg(Side::Satellite)]));
+        assert_eq!(value(new.clone())[0], super::flow(&new));
+        let (value, opening) = (value(new), value(flow("10.0.0.1:1", None)));
         let legs = &value[0]["legs"];
         assert_eq!(legs["client"]["srtt_s"], Value::Null);
         assert_eq!(legs["client"]["rttvar_s"], Value::Null);
         assert_eq!(legs["server"]["srtt_s"], 0.5123);
+        assert_eq!(
+            (&legs["server"]["min_rtt_s"], &legs["server"]["limiter"]),
+            (&json!(0.499), &json!("link-turn"))
+        );
+        assert_eq!(value[0]["remote"], "carrier");
         assert_eq!(legs["server"]["goodput_bps"], 7_654_321);
-        assert_eq!(json(&[flow("10.0.0.1:1", None)])[0]["legs"], Value::Null);
+        assert_eq!(opening[0]["legs"], Value::Null);
     }
 }

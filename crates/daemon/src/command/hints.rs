@@ -48,6 +48,7 @@ mod tests {
             side,
             srtt: Some(Duration::from_millis(600)),
             rttvar: Duration::ZERO,
+            min_rtt: None,
             cwnd: Bytes::new(14_600),
             ssthresh: None,
             in_flight: Bytes::new(0),
@@ -58,6 +59,7 @@ mod tests {
             retransmissions: timeouts,
             retransmitted: Bytes::new(0),
             timeouts,
+            limiter: None,
             goodput: Rate::from_bits_per_sec(0),
         };
         FlowView {
@@ -69,6 +71,7 @@ mod tests {
             age: Duration::from_secs(20),
             idle: Duration::ZERO,
             held: Bytes::new(backlog),
+            remote: None,
             legs: Some([
                 leg(Side::Lan, 0, 100, 0),
                 leg(Side::Satellite, timeouts, delivered, backlog),

@@ -2,8 +2,8 @@
 
 use super::flows::span;
 use crate::control::Totals;
-use bentpipe_core::units::Rate;
-use bentpipe_gateway::{LinkView, Reason, Release, Side, Summary, TakenFor, Traffic};
+use bentpipe_core::units::{Bytes, Rate};
+use bentpipe_gateway::{LinkView, Reason, Release, RemoteView, Side, Summary, TakenFor, Traffic};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
@@ -151,6 +151,7 @@ impl Report {
                 "contradiction": link.contradiction.map(|theirs| theirs.to_string()),
                 "used_at_bps": link.used_at.map(Rate::bits_per_sec),
             },
+            "remotes": self.totals.remotes.iter().map(remote).collect::<Value>(),
             "flows": flows,
             "held_bytes": held.count(),
             "memory_bytes": memory.count(),
@@ -201,6 +202,16 @@ impl Report {
             "refused_by_kernel_packets": self.totals.refused,
         })
     }
+}
+
+/// A remote for machines.
+fn remote(remote: &RemoteView) -> Value {
+    json!({
+        "name": remote.name.to_string(),
+        "flows": remote.flows,
+        "used_at_bps": remote.used_at.map(Rate::bits_per_sec),
+        "window_bytes": remote.window.map(Bytes::count),
+    })
 }
 
 /// The satellite link in a line.
@@ -267,8 +278,7 @@ impl Shares {
 pub(super) mod tests {
     use super::*;
     use bentpipe_core::time::Duration;
-    use bentpipe_core::units::Bytes;
-    use bentpipe_gateway::{Config, FlowState, Gateway, ToldLink};
+    use bentpipe_gateway::{Config, FlowState, Gateway, RemoteName, ToldLink};
 
     /// Totals of a gateway that three packets of no flow have crossed, 1000 bytes each.
     pub(in super::super) fn totals() -> Totals {
@@ -298,6 +308,12 @@ pub(super) mod tests {
                 contradiction: None,
                 used_at: Some(Rate::from_bits_per_sec(6_150_000)),
             },
+            remotes: vec![RemoteView {
+                name: RemoteName::Gateway(0x2a),
+                flows: 3,
+                used_at: Some(Rate::from_bits_per_sec(6_150_000)),
+                window: None,
+            }],
             acknowledgments: "thinned:8:200ms".into(),
         }
     }
@@ -338,6 +354,10 @@ pub(super) mod tests {
             (&link["rate_bps"], &link["used_at_bps"]),
             (&json!(8_000_000), &json!(6_150_000))
         );
+        let remote = json!({
+            "name": "0000002a", "flows": 3, "used_at_bps": 6_150_000, "window_bytes": null,
+        });
+        assert_eq!(status["remotes"], json!([remote]));
         assert_eq!(status["satellite_acknowledgments"], "thinned:8:200ms");
         let text = report.status();
         assert!(text.contains("\nacknowledgments over the satellite: thinned:8:200ms\n"), "{text}");

@@ -85,6 +85,7 @@ impl LiveGateway {
             trial_left: self.trial.map(|until| until.saturating_since(now)),
             peer_known: self.gateway.peer_known(),
             satellite_link: self.gateway.satellite_link(),
+            remotes: self.gateway.remote_views().collect(),
             acknowledgments: self
                 .gateway
                 .in_force()

@@ -37,6 +37,11 @@ impl Identity {
     pub(crate) fn new(bits: u32) -> Option<Identity> {
         NonZeroU32::new(bits).map(Identity)
     }
+
+    /// Its bits.
+    pub(crate) fn bits(self) -> u32 {
+        self.0.get()
+    }
 }
 
 /// What of a peer's data has arrived, by the clock of who reports it.

@@ -23,6 +23,7 @@ mod links;
 mod pool;
 mod reconfigure;
 mod release;
+mod remote_view;
 mod remotes;
 mod scheduler;
 mod successor;
@@ -37,6 +38,7 @@ mod watched;
 
 pub use judge::Prospect;
 pub use legs::LegObservation;
+pub use remote_view::{RemoteName, RemoteView};
 pub use transmit::{Disposition, Transmit};
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
 
@@ -234,8 +236,14 @@ impl<B: Buffer> Gateway<B> {
         slots.filter_map(move |slot| {
             let flow = self.flows.get(slot)?;
             let opener = self.clients.origin(&flow.key(), flow.client().0);
-            unless_broken(|| FlowView::of(now, slot, opener, flow))
+            let remote = flow.remote.map(|id| self.links.remotes.name_of(id));
+            unless_broken(|| FlowView::of(now, slot, opener, remote, flow))
         })
+    }
+
+    /// Each remote that has a link of its own.
+    pub fn remote_views(&self) -> impl Iterator<Item = RemoteView> {
+        self.links.remotes.views()
     }
 
     /// How many slots the table has.

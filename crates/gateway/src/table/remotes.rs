@@ -14,6 +14,7 @@
 
 mod hosts;
 
+use super::remote_view::{RemoteName, RemoteView};
 use super::scheduler::LinkScheduler;
 use crate::announce::Identity;
 use crate::config::LegConfig;
@@ -156,6 +157,21 @@ impl Remotes {
     /// All of them, newcomers included.
     pub(super) fn ids(&self) -> Vec<RemoteId> {
         self.remotes.iter().map(|(slot, _)| RemoteId::of(slot)).collect()
+    }
+
+    /// The name of a remote.
+    pub(super) fn name_of(&self, id: RemoteId) -> RemoteName {
+        RemoteName::of(self.remotes[id.slot()].identity)
+    }
+
+    /// All of them, newcomers included, as an operator sees them.
+    pub(super) fn views(&self) -> impl Iterator<Item = RemoteView> {
+        self.remotes.iter().map(|(_, remote)| RemoteView {
+            name: RemoteName::of(remote.identity),
+            flows: remote.flows.len() as u64,
+            used_at: remote.link.rate(),
+            window: remote.link.found_window(),
+        })
     }
 
     /// All of them, with their identities.

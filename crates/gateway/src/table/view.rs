@@ -1,11 +1,13 @@
 //! Flows as an operator sees them: read only, and apart from what the flows are made of.
 
 use super::flow::{Flow, Phase};
+use super::remote_view::RemoteName;
 use crate::Side;
 use crate::announce::ToldLink;
 use crate::leg::Leg;
 use crate::lifecycle::{CloseState, SplicedFlow};
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Offset, Rate};
 use std::net::{IpAddr, SocketAddr};
@@ -134,6 +136,8 @@ pub struct FlowView {
     pub idle: Duration,
     /// Memory that its two streams take.
     pub held: Bytes,
+    /// The remote to which it leads, where remotes have links of their own.
+    pub remote: Option<RemoteName>,
     /// The legs towards the client and the server, once the flow is split.
     pub legs: Option<[LegView; 2]>,
 }
@@ -147,6 +151,8 @@ pub struct LegView {
     pub srtt: Option<Duration>,
     /// Its variation (RFC 6298).
     pub rttvar: Duration,
+    /// The shortest round-trip time that was measured.
+    pub min_rtt: Option<Duration>,
     /// The congestion window.
     pub cwnd: Bytes,
     /// The slow start threshold; none before the first loss, if none was set.
@@ -167,6 +173,8 @@ pub struct LegView {
     pub retransmitted: Bytes,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
+    /// Its limiter: what keeps its next segment back. None if one may leave.
+    pub limiter: Option<Limiter>,
     /// What was delivered to the host, over the age of the flow.
     pub goodput: Rate,
 }
@@ -176,6 +184,7 @@ impl FlowView {
         now: Instant,
         slot: usize,
         opener: IpAddr,
+        remote: Option<RemoteName>,
         flow: &Flow<B>,
     ) -> FlowView {
         let restored: SplicedFlow<B>;
@@ -206,6 +215,7 @@ impl FlowView {
             age,
             idle: now.saturating_since(heard),
             held: Bytes::new(held),
+            remote,
             legs,
         }
     }
@@ -227,6 +237,7 @@ impl LegView {
             side,
             srtt: sender.rtt().srtt(),
             rttvar: sender.rtt().rttvar(),
+            min_rtt: sender.rtt().min_rtt(),
             cwnd: sender.cwnd(),
             ssthresh: Some(sender.ssthresh()).filter(|&it| it < Bytes::MAX),
             in_flight: sender.in_flight(),
@@ -237,6 +248,7 @@ impl LegView {
             retransmissions: stats.retransmissions,
             retransmitted: stats.retransmitted_bytes,
             timeouts: stats.timeouts,
+            limiter: flow.limiter(leg),
             goodput: Rate::from_bits_per_sec(u64::try_from(goodput).unwrap_or(u64::MAX)),
         }
     }

@@ -1,6 +1,7 @@
 //! What an operator is shown.
 
 use super::*;
+use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::units::Bytes;
 
 fn bytes(a: u64, b: u64, c: u64) -> (Bytes, Bytes, Bytes) {
@@ -50,11 +51,15 @@ fn a_flow_is_shown_from_its_first_syn_to_its_end() {
     assert_eq!((client.received, client.delivered), (Bytes::new(5), Bytes::new(0)));
     assert_eq!((server.delivered, server.backlog, server.in_flight), bytes(0, 5, 5));
     assert_eq!(server.goodput.bits_per_sec(), 0);
+    // Neither leg has anything more to send.
+    assert_eq!([client.limiter, server.limiter], [Some(Limiter::Application); 2]);
+    assert_eq!((server.srtt, server.min_rtt), (None, None));
 
     table.send(Side::Satellite, Table::segment(Side::Satellite, 1, 6, Flags::ACK), b"");
     let [_, server] = only_view(&table).legs.unwrap();
     assert_eq!((server.delivered, server.backlog, server.in_flight), bytes(5, 0, 0));
     assert_eq!(server.goodput.bits_per_sec(), 40, "five bytes in a second");
+    assert_eq!(server.min_rtt, server.srtt, "measured once");
 
     let fin = Table::segment(Side::Lan, 6, 1, Flags::FIN | Flags::ACK);
     table.send(Side::Lan, fin, b"");

@@ -304,6 +304,16 @@ fn a_flow_is_held_to_lead_where_its_host_is_or_to_the_only_remote() {
     assert_eq!(hub.remotes(), [(A, 2)], "to the only one, where a gateway is at the other end");
     hub.report((4001, 2), B);
     assert_eq!(hub.remotes(), [(A, 1), (B, 1)]);
+    let gateway = &hub.table.gateway;
+    let led: Vec<_> = gateway.flow_views(hub.table.now).map(|view| view.remote).collect();
+    let [a, b] = [A, B].map(RemoteName::Gateway);
+    assert_eq!(led, [Some(a), Some(b), None]);
+    let shown: Vec<_> = gateway.remote_views().map(|remote| (remote.name, remote.flows)).collect();
+    assert_eq!(shown, [(a, 1), (b, 1)]);
+    assert_eq!(
+        (a.to_string(), RemoteName::Carrier.to_string()),
+        ("aaaa0001".into(), "carrier".into())
+    );
     for (port, server) in [(4003, 2), (4004, 1), (4005, 2), (4006, 4)] {
         hub.open((port, server), true);
     }
