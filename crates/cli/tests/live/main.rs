@@ -53,6 +53,7 @@ mod stage;
 mod testbed;
 mod tls;
 mod toolbox;
+mod top;
 mod transfer;
 mod two_satellites;
 mod under_load;
@@ -118,6 +119,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         repairs::CASES,
         observation::CASES,
         recording::CASES,
+        top::CASES,
         bad_input::CASES,
         path_mtu::CASES,
         link_types::CASES,

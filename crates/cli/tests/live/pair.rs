@@ -16,8 +16,8 @@ use crate::toolbox::{
 
 /// Both ends of a connection.
 pub(crate) struct Pair {
-    client: TcpStream,
-    server: TcpStream,
+    pub(crate) client: TcpStream,
+    pub(crate) server: TcpStream,
 }
 
 impl Pair {

@@ -17,6 +17,7 @@ mod record;
 mod reload;
 mod report;
 mod switch;
+mod top;
 mod why;
 
 use answers::Topic;
@@ -162,6 +163,18 @@ Examples:
   bentpipe gateway check gateway.toml   # of a gateway that is to run here
   bentpipe gateway check                # of the one that runs")]
     Check(check::Arguments),
+    /// Show live what crosses the gateway that runs here, and what holds it back
+    ///
+    /// Views, by Tab or 1 to 4: flows, subscribers, remotes, and what was not split. Above them is
+    /// the link: its rates, its queue, what was retransmitted, and what limits its flows. `?` says
+    /// what keys do and columns mean. It takes a terminal of 80 x 24, also over ssh. Only root is
+    /// answered.
+    #[command(after_help = "\
+Examples:
+  bentpipe gateway top                 # q ends it
+  bentpipe gateway top --once          # one look as text
+  bentpipe gateway top --once --json | jq '.flows[] | [.server, .legs.client.rate_bps]'")]
+    Top(top::Arguments),
     /// Watch over the gateway that has started this process
     #[command(hide = true)]
     Watchdog {
@@ -216,6 +229,9 @@ pub enum Error {
     /// What was asked makes no sense.
     #[error("{0}")]
     Inquiry(String),
+    /// Watching it live.
+    #[error(transparent)]
+    Top(#[from] top::TopError),
     /// Recording.
     #[error(transparent)]
     Record(#[from] record::RecordError),
@@ -247,6 +263,7 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
         (Some(Asked::Check(arguments)), _) => return check::run(arguments),
+        (Some(Asked::Top(arguments)), _) => return Ok(top::run(arguments, ask_for_top)?),
         (Some(Asked::Watchdog { vouching }), _) => {
             panics::log();
             watchdog::watch(&invocation::service(), *vouching)?;
@@ -263,6 +280,16 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
     };
     io::stdout().write_all(&answers::ask(topic, json)?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks the gateway what `top` shows.
+fn ask_for_top(question: top::Question) -> Result<Vec<u8>, ClientError> {
+    let topic = match question {
+        top::Question::Status => Topic::Status,
+        top::Question::Flows => Topic::Flows,
+        top::Question::Unsplit => Topic::Unsplit,
+    };
+    answers::ask(topic, true)
 }
 
 /// Splits connections until a signal comes.
