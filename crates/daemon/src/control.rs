@@ -35,7 +35,8 @@ pub enum Question {
     Flows,
     /// For the totals, and the last connections that were not split.
     Unsplit,
-    /// For the totals, each flow, connections that were not split, and what would become of a connection.
+    /// For the totals, each flow, connections that were not split, and what would become of a
+    /// connection.
     Why(Connection),
 }
 
@@ -171,7 +172,7 @@ pub struct Reconfiguration {
     /// The parameters; the gateway [takes](bentpipe_gateway::Gateway::reconfigure) what may be
     /// changed.
     pub config: Config,
-    /// Whether it splits is as these say; else as it was [turned](ControlClient::turn) last.
+    /// These also decide whether it splits; else it stays as it was [turned](ControlClient::turn).
     pub turns: bool,
     /// How long it delivers what it holds when it is stopped.
     pub drain: Duration,

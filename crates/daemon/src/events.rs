@@ -1,4 +1,4 @@
-//! What the gateway tells of, in the log, and not more of a kind than an operator can read.
+//! The gateway's events in the log, no more of a kind than people can read.
 
 use bentpipe_gateway::{Event, Gateway, Severity};
 use std::mem::{Discriminant, discriminant};
@@ -46,8 +46,7 @@ impl Quotas {
 /// Writes down all that has happened since.
 pub(crate) fn log(gateway: &mut Gateway, quotas: &mut Quotas) {
     while let Some(event) = gateway.poll_event() {
-        // What is for who looks for something is told as often as it happens, but for what the
-        // gateway counts itself.
+        // The gateway itself bounds the lines about connections that are not split.
         if event.severity() == Severity::Debug {
             tracing::debug!("{event}");
             continue;

@@ -25,7 +25,9 @@ static RUNS: OnceLock<Program> = OnceLock::new();
 /// Which of several gateways of this network namespace it is, or asks; the only one has no name.
 static INSTANCE: OnceLock<Option<InstanceName>> = OnceLock::new();
 
-/// The name of one of several gateways in a network namespace: its devices', lock's and socket's.
+/// The name of one of several gateways in a network namespace.
+///
+/// Its devices, its lock and its socket have it in their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceName(String);
 

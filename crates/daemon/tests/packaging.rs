@@ -1,4 +1,4 @@
-//! What packages bring, as far as it can be tried without installing them.
+//! The files of packages, as far as they can be tried without being installed.
 
 use bentpipe_config::gateway::GatewayFile;
 use std::fs;

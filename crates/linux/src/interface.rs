@@ -125,7 +125,7 @@ pub struct Listed {
     pub has_default_route: bool,
 }
 
-/// The interfaces of this network namespace but for the loopback, as far as `ip` tells them.
+/// The interfaces of this network namespace but for the loopback, as `ip` tells them.
 pub fn list() -> Vec<Listed> {
     let links = run("ip", &["-j", "link", "show"], "").unwrap_or_default();
     let routes = run("ip", &["-j", "route", "show", "default"], "").unwrap_or_default();

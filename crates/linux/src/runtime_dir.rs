@@ -70,7 +70,7 @@ pub struct RuntimeDir {
 }
 
 impl RuntimeDir {
-    /// The one that a service manager has made for us, or our user's, made if need be.
+    /// The one that a service manager has made, or our user's, made if need be.
     ///
     /// # Errors
     /// [`RuntimeDirError`], also if somebody else could write there.
@@ -118,8 +118,9 @@ impl RuntimeDir {
         Ok(RuntimeDir { path: place()?.join(NAME) })
     }
 
-    /// All in which a service may be that our user can ask: our user's, and those that root has
-    /// given to others.
+    /// Our user's directory, and those that root has given to others.
+    ///
+    /// A service that our user can ask is in one of them.
     pub fn find_all() -> Vec<RuntimeDir> {
         let given = fs::read_dir(Path::new(RUN).join(NAME)).into_iter().flatten().flatten();
         let given = given.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

@@ -1,5 +1,7 @@
-//! Small servers of a running service, a gateway or a link: on a Unix socket in its own directory,
-//! for root, its user and the group that this lets in; over HTTP on a loopback address.
+//! Small servers of a running service, a gateway or a link.
+//!
+//! One is on a Unix socket in the service's own directory, for root, its user and the group that
+//! this lets in. The other speaks HTTP on a loopback address.
 //!
 //! Each has a thread of its own, which only waits for its clients and for the service's answers,
 //! and has no privileges.
@@ -91,8 +93,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers a line of text with what `answer` makes of it, in this network namespace, for
-    /// `service`: for root, our own user, and whom our directory lets in. No answer hangs up.
+    /// Answers lines of text in this network namespace, for `service`.
+    ///
+    /// Root is answered, our own user, and members of the group that our directory lets in. Where
+    /// `answer` has none it hangs up.
     ///
     /// # Errors
     /// [`ServeError`].

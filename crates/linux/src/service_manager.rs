@@ -1,7 +1,7 @@
-//! What a service says to the manager that has started it (systemd's sd_notify(3)).
+//! Messages of a service to the manager that has started it (systemd's sd_notify(3)).
 //!
-//! It is written here and not taken from a library, as those wait where the manager does not read:
-//! a gateway waits for nobody. What finds no room is left out.
+//! No library, as those wait where the manager does not read: a gateway waits for nobody. A message
+//! that finds no room is left out.
 
 use nix::time::{ClockId, clock_gettime};
 use std::env;
@@ -42,23 +42,23 @@ impl ServiceManager {
         Ok(ServiceManager { socket, beat: self.beat })
     }
 
-    /// It has begun, or has read its configuration again.
+    /// Says that it has begun, or has read its configuration again.
     pub fn ready(&self, status: &str) {
         self.say(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// How it stands, in a line for people.
+    /// Says how it stands, in a line for people.
     pub fn stands(&self, status: &str) {
         self.say(&format!("STATUS={status}"));
     }
 
-    /// It reads its configuration again, and will be [ready](Self::ready) then.
+    /// Says that it reads its configuration again, and will be [ready](Self::ready) then.
     pub fn reloading(&self) {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
         self.say(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()));
     }
 
-    /// It ends, which may take so long.
+    /// Says that it ends, which may take so long.
     pub fn stopping(&self, within: Duration) {
         self.say(&format!(
             "STOPPING=1\nSTATUS=delivers what it holds\nEXTEND_TIMEOUT_USEC={}",
@@ -66,12 +66,12 @@ impl ServiceManager {
         ));
     }
 
-    /// How often it is to [beat](Self::beat).
+    /// The time from one [beat](Self::beat) to the next, if any are expected.
     pub fn beat_interval(&self) -> Option<Duration> {
         self.beat.filter(|_| self.socket.is_some())
     }
 
-    /// It lives.
+    /// Says that it lives.
     pub fn beat(&self) {
         self.say("WATCHDOG=1");
     }

@@ -1,7 +1,7 @@
-//! The log as systemd's journal has it: entries with fields, where standard error is the journal.
+//! The log as entries with fields in systemd's journal, where standard error leads there.
 //!
 //! Not by a library, as those wait where the journal does not read, and a gateway waits for nobody:
-//! what finds no room is counted. What a line says as `key=value` is a field of its own, too, so
+//! an entry that finds no room is counted. A `key=value` of a line is a field of its own, too, so
 //! that `journalctl BENTPIPE_CLIENT=10.0.0.7:4000` finds a connection.
 
 use nix::sys::stat::fstat;

@@ -1,5 +1,6 @@
-//! Standard error and standard output of a program that carries packets: it waits for neither, nor
-//! for the journal that stands in for standard error.
+//! Standard error and standard output of a program that carries packets.
+//!
+//! It waits for neither, nor for the journal that stands in for standard error.
 
 use crate::journal::Journal;
 use bentpipe_linux::output::{Lost, Notice, Output};

@@ -1,7 +1,7 @@
 //! The `gateway.toml` that a package brings: every key with what it says, commented out.
 //!
-//! It names no interfaces, which nobody but the operator knows, and it observes: until somebody
-//! has named them nothing runs, and until somebody has said so nothing is split.
+//! It names no interfaces, which nobody but the operator knows: until then nothing runs. And it
+//! observes: until the operator takes that out, nothing is split.
 
 use super::example::{INTERFACES, RULE, TCP_SETTINGS};
 use super::key::{Configured, Key, example_value};

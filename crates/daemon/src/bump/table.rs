@@ -91,7 +91,7 @@ impl Table {
         Ok((self.vouching.get(begun)?, self.vouching.get(strange)?, from))
     }
 
-    /// What would be taken goes its way from now on and a copy is taken, or not any more.
+    /// Turns copying on or off: packets go their way then, and copies are taken.
     ///
     /// # Errors
     /// What the kernel said.

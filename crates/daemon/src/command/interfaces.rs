@@ -1,5 +1,6 @@
-//! The interfaces that are named, which may come later than the gateway: a tunnel, a modem, a VLAN
-//! that another program makes.
+//! The configured interfaces, some of which may come later than the gateway.
+//!
+//! A tunnel, a modem and a VLAN are made by other programs.
 
 use super::{Error, config, names};
 use bentpipe_config::gateway::GatewayFile;

@@ -1,6 +1,7 @@
-//! What the loop says to the service manager: that it lives, how it stands, and that it ends.
+//! The loop's reports to the service manager: it lives, how it stands, it ends.
 
 use super::LiveGateway;
+use crate::bump::device_events::DeviceEvents;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_linux::service_manager::ServiceManager;
 
@@ -74,7 +75,7 @@ impl LiveGateway {
 
     /// A line for people, such as `splits 12 connections; 3400 so far`.
     fn standing(&self) -> String {
-        let asleep = self.device_events.as_ref().is_some_and(|events| events.is_asleep());
+        let asleep = self.device_events.as_ref().is_some_and(DeviceEvents::is_asleep);
         let (now, ever) = (self.gateway.flows(), self.gateway.summary().split);
         if asleep {
             "NOTHING IS SPLIT, as something is in the way: see `bentpipe-gateway check`".to_owned()

@@ -1,4 +1,4 @@
-//! Man pages: one for each command, from its help, and one for the gateway's file, from its keys.
+//! Man pages of the commands, from their help, and of the gateway's file.
 
 use bentpipe_config::gateway::SECTIONS;
 use clap::Command;

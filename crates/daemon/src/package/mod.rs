@@ -1,7 +1,7 @@
-//! What a package brings beside the program: man pages, completions, a `gateway.toml`.
+//! A package's files in addition to the program: man pages, completions, a `gateway.toml`.
 //!
-//! All of it is made of what declares the command line and the keys, by `bentpipe generate FOLDER`,
-//! which help does not show: packagers alone need it.
+//! All are made from the declarations of the command line and the keys, by `bentpipe generate
+//! FOLDER`, which help does not show: packagers alone need it.
 
 mod manual;
 
@@ -23,9 +23,7 @@ const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 pub(crate) fn with_subcommand(command: Command) -> Command {
     let folder = Arg::new("folder").value_parser(value_parser!(PathBuf)).required(true);
     let generate = Command::new(NAME)
-        .about(
-            "Write what a package brings beside the program: man pages, completions, gateway.toml",
-        )
+        .about("Write the files of a package: man pages, completions, gateway.toml")
         .hide(true)
         .arg(folder);
     command.subcommand(generate)

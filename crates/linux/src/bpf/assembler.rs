@@ -182,10 +182,10 @@ impl Assembler {
 
     /// `dst[off] = arg`
     ///
-    /// Of what begins a word of the frame, the kernel must not know the range: before Linux 6.8 it
-    /// takes it for a pointer that is kept there, and refuses another part of that word to who has
-    /// CAP_BPF and not CAP_PERFMON (`check_stack_write_fixed_off`). It knows nothing of what has
-    /// been swapped, and twice is not at all.
+    /// The kernel must not know the range of a value that begins a word of the frame. Before Linux
+    /// 6.8 it takes such a value for a pointer that is kept there (`check_stack_write_fixed_off`).
+    /// Without CAP_PERFMON nothing else may then be stored in that word. Swapped bytes hide the
+    /// range, and two swaps change nothing.
     pub fn store(&mut self, size: Size, dst: Reg, off: i16, arg: impl Into<Arg>) -> &mut Assembler {
         match arg.into() {
             Arg::Reg(src) if dst == Reg::R10 && size != Size::D && off % 8 == 0 => {
