@@ -8,6 +8,7 @@ use crate::bump::passed::{Crossed, PassedPrefix};
 use crate::tap::{self, Outlet, Tap, TapConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
+use bentpipe_gateway::benefit::Transfers;
 use bentpipe_gateway::{
     Config, FlowState, FlowView, LinkView, Prospect, RemoteView, Side, Summary, Unsplit,
 };
@@ -31,8 +32,10 @@ pub enum Question {
     Totals,
     /// For these, and the prefixes of what passes.
     Status,
-    /// For all that, and each flow.
+    /// For the totals, the prefixes of what passes, and each flow.
     Flows,
+    /// For the totals, and the transfers that have ended.
+    Report,
     /// For the totals, and the last connections that were not split.
     Unsplit,
     /// For the totals, each flow, connections that were not split, and what would become of a
@@ -133,6 +136,17 @@ pub struct Snapshot {
     pub prospect: Option<Prospect>,
     /// The prefixes of what passes without being taken, if they were asked for.
     pub passed_prefixes: Vec<PassedPrefix>,
+    /// The transfers that have ended, if they were asked for.
+    pub transfers: Transfers,
+}
+
+/// Parts of an answer that only some questions ask for.
+#[derive(Debug, Default)]
+pub(crate) struct Details {
+    pub(crate) unsplit: Vec<Unsplit>,
+    pub(crate) prospect: Option<Prospect>,
+    pub(crate) passed_prefixes: Vec<PassedPrefix>,
+    pub(crate) transfers: Transfers,
 }
 
 /// Why there is no answer.
@@ -308,17 +322,13 @@ impl Questions {
     }
 
     /// The answer is complete but for these.
-    pub(crate) fn reply(
-        &mut self,
-        totals: Totals,
-        unsplit: Vec<Unsplit>,
-        prospect: Option<Prospect>,
-        passed_prefixes: Vec<PassedPrefix>,
-    ) {
+    pub(crate) fn reply(&mut self, totals: Totals, details: Details) {
         let Some(Draft { flows, reply, .. }) = self.draft.take() else { return };
         let _ = self.waker.read();
         // Who asked may have lost patience.
-        let _ = reply.try_send(Snapshot { totals, flows, unsplit, prospect, passed_prefixes });
+        let Details { unsplit, prospect, passed_prefixes, transfers } = details;
+        let answer = Snapshot { totals, flows, unsplit, prospect, passed_prefixes, transfers };
+        let _ = reply.try_send(answer);
     }
 }
 
@@ -375,12 +385,17 @@ mod tests {
                     assert_eq!((draft.question, draft.slot), (Question::Totals, slot));
                     draft.slot += 1;
                 }
-                questions.reply(totals(7), Vec::new(), None, Vec::new());
+                questions.reply(totals(7), Details::default());
             }
             for one in asking {
-                let (flows, unsplit, passed_prefixes) = (Vec::new(), Vec::new(), Vec::new());
-                let totals = totals(7);
-                let answer = Snapshot { totals, flows, unsplit, prospect: None, passed_prefixes };
+                let answer = Snapshot {
+                    totals: totals(7),
+                    flows: Vec::new(),
+                    unsplit: Vec::new(),
+                    prospect: None,
+                    passed_prefixes: Vec::new(),
+                    transfers: Transfers::default(),
+                };
                 assert_eq!(one.join().unwrap(), answer);
             }
         });
@@ -395,7 +410,7 @@ mod tests {
         assert_eq!(control_client.ask(Question::Totals), Err(AskError::Late));
         // Nobody waits for that answer any more; the loop does not mind.
         assert!(questions.draft().is_some());
-        questions.reply(totals(0), Vec::new(), None, Vec::new());
+        questions.reply(totals(0), Details::default());
         assert!(questions.draft().is_none());
     }
 }

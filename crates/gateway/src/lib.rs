@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod announce;
+pub mod benefit;
 mod config;
 mod forwarded;
 mod handshake;

@@ -2,6 +2,7 @@
 
 mod adoption;
 mod answered;
+mod benefit;
 mod discard;
 mod flood;
 mod gaps;

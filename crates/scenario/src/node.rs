@@ -213,7 +213,7 @@ impl Node {
         let mut proxy = ForeignProxy::read(reader, below)?;
         if !reader.or("split", true)? {
             let rules = vec![Rule { action: Action::Forward, ..Rule::default() }];
-            config.policy = Policy { rules, observe: false };
+            config.policy = Policy { rules, ..Policy::default() };
             proxy = None;
         }
         // Links carry packets of at most one MTU.

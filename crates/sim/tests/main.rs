@@ -2,6 +2,7 @@
 //! file's.
 
 mod bbr;
+mod benefit;
 mod buffer_study;
 mod capture;
 mod closed_forms;

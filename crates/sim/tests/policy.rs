@@ -52,7 +52,7 @@ fn counts(summary: &Summary, reason: Reason) -> (u64, u64) {
 fn what_rules_exclude_is_forwarded_and_complete() {
     let port = vec!["22".parse().unwrap(), "5000-5999".parse().unwrap()];
     let rules = vec![Rule { port, action: Action::Forward, ..Rule::default() }];
-    let config = Config { policy: Policy { rules, observe: false }, ..Config::default() };
+    let config = Config { policy: Policy { rules, ..Policy::default() }, ..Config::default() };
     let summary = uploads(config, &[80, 22, 443, 5500]);
     assert_eq!(counts(&summary, Reason::Policy), (2, 2));
 }

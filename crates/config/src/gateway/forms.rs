@@ -5,6 +5,7 @@ use super::runs::Runs;
 use crate::document::Value;
 use crate::reader::{Reader, Result};
 use bentpipe_core::text::Choice;
+use bentpipe_gateway::policy::Share;
 use std::marker::PhantomData;
 use strum::VariantNames;
 
@@ -142,6 +143,25 @@ impl<C> Form<C> for Switch {
 
     fn write(&self, value: &bool) -> Option<Value> {
         Some(Value::Switch(*value))
+    }
+}
+
+/// A share, in percent.
+pub(super) struct Portion;
+
+impl<C> Form<C> for Portion {
+    type Value = Share;
+
+    fn takes(&self) -> String {
+        "a share, `\"0%\"` to `\"100%\"`".to_owned()
+    }
+
+    fn read(&self, reader: &Reader<'_>, key: &str, _: &C, _: Runs) -> Result<Option<Share>> {
+        reader.maybe(key)
+    }
+
+    fn write(&self, value: &Share) -> Option<Value> {
+        Some(Value::Text(value.to_string()))
     }
 }
 

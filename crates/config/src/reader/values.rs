@@ -4,6 +4,7 @@ use super::{Context, FromNode, Result};
 use crate::document::{Node, Value};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
+use bentpipe_gateway::policy::Share;
 use std::str::FromStr;
 
 fn parsed<T: FromStr>(context: &Context<'_>, node: &Node, expected: &str) -> Result<T>
@@ -87,6 +88,12 @@ impl FromNode for Bytes {
             Value::Integer(count) if *count >= 0 => Ok(Bytes::new(count.unsigned_abs())),
             _ => parsed(context, node, "bytes such as \"10MB\" or \"64KiB\""),
         }
+    }
+}
+
+impl FromNode for Share {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<Share> {
+        parsed(context, node, "a share such as \"5%\"")
     }
 }
 

@@ -7,13 +7,14 @@ use bentpipe_gateway::policy::{self, Policy};
 #[test]
 fn rules_are_read_in_their_order() {
     let text = format!(
-        "{INTERFACES}[policy]\nobserve = true\n\
+        "{INTERFACES}[policy]\nobserve = true\nsample = \"2.5%\"\n\
          [[policy.rule]]\naction = \"split\"\nport = [22, \"8000-8999\"]\nfrom = \"satellite\"\n\
          [[policy.rule]]\naction = \"forward\"\nclient = \"10.0.0.0/8\"\n\
          server = [\"192.0.2.1\", \"2001:db8::/32\"]\ndscp = [\"ef\", 8]\n"
     );
     let expected = Policy {
         observe: true,
+        sample: "2.5%".parse().unwrap(),
         rules: vec![
             policy::Rule {
                 from: Some(Side::Satellite),

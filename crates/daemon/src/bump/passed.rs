@@ -1,8 +1,7 @@
-//! The traffic that crosses the satellite's devices and is not taken, by class, direction and
-//! prefix.
+//! The traffic that passes the satellite's devices untaken, by class, direction and prefix.
 //!
 //! The kernel's programs count it ([`counting`](super::counting)). A prefix is that of an address
-//! as it stands on the wire: at a hub those of the satellite's side are the remotes, at a remote
+//! as it stands on the wire. At a hub those of the satellite's side are the remotes. At a remote
 //! site those of the LAN's side are its networks, unless the site is behind masquerade. A program
 //! cannot know which of the two an operator has, so both are counted.
 
@@ -78,7 +77,7 @@ pub struct PassedPrefix {
 }
 
 impl PassedPrefix {
-    /// How many bits of the address are the prefix.
+    /// The prefix's length in bits.
     pub fn length(&self) -> u8 {
         PREFIX_LENGTHS[usize::from(self.address.is_ipv6())]
     }

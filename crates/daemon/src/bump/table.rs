@@ -66,7 +66,7 @@ impl Table {
     /// The traffic that has crossed the devices so far.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn crossed(&self) -> Result<Crossed, Errno> {
         self.counters.crossed()
     }
@@ -74,7 +74,7 @@ impl Table {
     /// The prefixes from and to which traffic has passed lately.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn passed_prefixes(&self) -> Result<Vec<PassedPrefix>, Errno> {
         self.counters.prefixes()
     }

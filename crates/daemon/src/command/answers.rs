@@ -2,6 +2,7 @@
 //!
 //! It answers with the text that is to be shown, so that who asks need not be of its version.
 
+use super::benefit::{self, Benefit};
 use super::condition::Condition;
 use super::inquiry::Inquiry;
 use super::record::{self, Order};
@@ -26,10 +27,19 @@ pub(super) enum Topic {
     Unsplit,
     Findings,
     Status,
+    Report,
+    ReportPage,
 }
 
 impl Topic {
-    const ALL: [Topic; 4] = [Topic::Flows, Topic::Unsplit, Topic::Findings, Topic::Status];
+    const ALL: [Topic; 6] = [
+        Topic::Flows,
+        Topic::Unsplit,
+        Topic::Findings,
+        Topic::Status,
+        Topic::Report,
+        Topic::ReportPage,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -37,6 +47,8 @@ impl Topic {
             Topic::Unsplit => "flows forwarded",
             Topic::Findings => "check",
             Topic::Status => "status",
+            Topic::Report => "report",
+            Topic::ReportPage => "report page",
         }
     }
 
@@ -91,8 +103,8 @@ pub(super) fn serve(
     if let Some(address) = metrics {
         let (asks, stands) = (control_client.clone(), condition.clone());
         let metrics = move || {
-            let totals = asks.ask(Question::Totals).ok()?.totals;
-            Some(prometheus::text(&totals, &stands))
+            let snapshot = asks.ask(Question::Report).ok()?;
+            Some(prometheus::text(&snapshot.totals, &snapshot.transfers, &stands))
         };
         servers.push(Server::metrics(address, metrics)?);
         tracing::info!("metrics at http://{address}/metrics");
@@ -135,15 +147,20 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
         Topic::Findings => Question::Totals,
         Topic::Status if !json => Question::Flows,
         Topic::Status => Question::Status,
+        Topic::Report | Topic::ReportPage => Question::Report,
     };
     let mut snapshot = control_client.ask(question).ok()?;
     let now = snapshot.totals.uptime;
     let (observes, trial_left) = (snapshot.totals.observes, snapshot.totals.trial_left);
     let crossed = snapshot.totals.crossed;
+    let benefit = Benefit { uptime: now, transfers: &snapshot.transfers };
     let report = Report { totals: snapshot.totals };
     let text = match (topic, json) {
         (Topic::Unsplit, false) => flows::unsplit_table(&mut snapshot.unsplit, now),
         (Topic::Unsplit, true) => flows::unsplit_json(&snapshot.unsplit, now).to_string() + "\n",
+        (Topic::Report, false) => benefit::text(&benefit),
+        (Topic::Report, true) => benefit::json(&benefit).to_string() + "\n",
+        (Topic::ReportPage, _) => benefit::page(&benefit),
         (Topic::Findings, _) => check::of_running(&condition.diversion, observes),
         (Topic::Flows, false) => flows::table(&mut snapshot.flows),
         (Topic::Flows, true) => return flows::json(&snapshot.flows).ok(),

@@ -1,6 +1,7 @@
 //! The gateway's command line, in `bentpipe gateway` and in `bentpipe-gateway`.
 
 mod answers;
+mod benefit;
 mod check;
 mod condition;
 mod config;
@@ -43,6 +44,7 @@ use bentpipe_linux::signals::{self, Signals};
 use bentpipe_linux::surroundings::{Side, Surroundings};
 use bentpipe_linux::tun::{Offload, TunError};
 use bentpipe_terminal::outputs::Outputs;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -181,6 +183,23 @@ Examples:
         /// The descriptor by which it takes back what the gateway has vouched for
         vouching: i32,
     },
+    /// Show what splitting has gained, by size of transfer, subscriber and service
+    ///
+    /// Of connections that have ended: sizes, durations, round trips of each leg, retransmissions,
+    /// and what they would have taken unsplit: by a model, and by the share of connections that is
+    /// left unsplit on purpose (`sample` in `[policy]`).
+    #[command(after_help = "\
+Examples:
+  bentpipe gateway report
+  bentpipe gateway report --html report.html")]
+    Report {
+        /// As JSON, with all services and histograms
+        #[arg(long)]
+        json: bool,
+        /// As a page with figures, in this file
+        #[arg(long, value_name = "FILE", conflicts_with = "json")]
+        html: Option<PathBuf>,
+    },
     /// Show the totals of the gateway that runs here, what it did not split, and how it sees its
     /// link
     Status {
@@ -261,6 +280,11 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
         (Some(Asked::Enable { trial }), _) => return switch::run(Turn::Split(*trial)),
         (Some(Asked::Disable), _) => return switch::run(Turn::Observe),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
+        (Some(Asked::Report { html: Some(file), .. }), _) => {
+            fs::write(file, answers::ask(Topic::ReportPage, false)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        (Some(Asked::Report { html: None, json }), _) => (Topic::Report, *json),
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
         (Some(Asked::Check(arguments)), _) => return check::run(arguments),
         (Some(Asked::Top(arguments)), _) => return Ok(top::run(arguments, ask_for_top)?),

@@ -100,7 +100,7 @@ fn words(class: Class) -> &'static str {
 }
 
 /// A number of bytes with its unit, to three digits or so.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     match units.into_iter().find(|(_, scale)| bytes as f64 >= *scale) {
         Some((unit, scale)) => format!("{:.2} {unit}", bytes as f64 / scale),

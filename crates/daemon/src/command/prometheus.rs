@@ -6,13 +6,14 @@
 use super::condition::Condition;
 use crate::bump::passed::{Class, DIRECTIONS};
 use crate::control::Totals;
+use bentpipe_gateway::benefit::Transfers;
 use bentpipe_gateway::{Reason, Release, Side, Traffic};
 use std::fmt::{Display, Write};
 
 const SIDES: [Side; 2] = [Side::Lan, Side::Satellite];
 
 /// All metrics.
-pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
+pub(super) fn text(totals: &Totals, transfers: &Transfers, condition: &Condition) -> String {
     let mut page = Page(String::new());
     let summary = &totals.summary;
     let version = env!("CARGO_PKG_VERSION");
@@ -107,6 +108,8 @@ pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
     taken("taken_packets_total", "Packets over the satellite that were", &|some| some.packets);
     taken("taken_bytes_total", "Their bytes, IP headers included", &|some| some.bytes);
 
+    transfer_seconds(&mut page, transfers);
+
     let mut by_side = |name: &str, help: &str, count: &dyn Fn(Side) -> u64| {
         page.family(name, "counter", help);
         for side in SIDES {
@@ -136,6 +139,37 @@ pub(super) fn text(totals: &Totals, condition: &Condition) -> String {
     let help = "Lines of the log that could not be written";
     page.alone("log_lost_lines_total", "counter", help, condition.lost_lines());
     page.0
+}
+
+/// From one bucket of the histograms to the next: a factor of four.
+const BUCKETS: usize = 4;
+
+/// Durations of transfers that have ended.
+fn transfer_seconds(page: &mut Page, transfers: &Transfers) {
+    const NAME: &str = "transfer_seconds";
+    let help = "Durations of ended connections that were split, what the model says for them unsplit, and of those left \
+                unsplit as a sample";
+    page.family(NAME, "histogram", help);
+    for (class, times) in transfers.times() {
+        for (how, histogram) in
+            [("split", &times.split), ("model", &times.model), ("sample", &times.sample)]
+        {
+            let labels = [("size", class.name()), ("how", how)];
+            let mut below = 0;
+            for (at, (end, count)) in histogram.buckets().enumerate() {
+                below += u64::from(count);
+                if at % BUCKETS == BUCKETS - 1 {
+                    let end = (end / 1e3).to_string();
+                    let labels = [labels[0], labels[1], ("le", &end)];
+                    page.sample("transfer_seconds_bucket", &labels, below);
+                }
+            }
+            let all = [labels[0], labels[1], ("le", "+Inf")];
+            page.sample("transfer_seconds_bucket", &all, below);
+            page.sample("transfer_seconds_sum", &labels, histogram.sum() as f64 / 1e3);
+            page.sample("transfer_seconds_count", &labels, below);
+        }
+    }
 }
 
 /// The text so far.
@@ -184,8 +218,9 @@ mod tests {
 
     #[test]
     fn every_sample_stands_under_its_head_and_none_comes_twice() {
-        let text = text(&totals(), &condition());
+        let text = text(&totals(), &Transfers::default(), &condition());
         let mut family = String::new();
+        let parts = ["", "_bucket", "_sum", "_count"];
         let mut seen = BTreeSet::new();
         for line in text.lines() {
             if let Some(head) = line.strip_prefix("# TYPE ") {
@@ -195,7 +230,8 @@ mod tests {
                 name.clone_into(&mut family);
             } else if !line.starts_with('#') {
                 let (sample, value) = line.rsplit_once(' ').unwrap();
-                assert_eq!(sample.split('{').next().unwrap(), family);
+                let name = sample.split('{').next().unwrap();
+                assert!(parts.iter().any(|part| name == format!("{family}{part}")), "{sample}");
                 assert!(value.parse::<f64>().is_ok(), "{line}");
                 assert!(seen.insert(sample), "twice: {sample}");
             }
@@ -206,7 +242,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_totals() {
-        let text = text(&totals(), &condition());
+        let text = text(&totals(), &Transfers::default(), &condition());
         for line in [
             "bentpipe_uptime_seconds 3725.5",
             "bentpipe_flows{state=\"open\"} 12",
@@ -221,7 +257,7 @@ mod tests {
     /// What a package brings for those who watch.
     #[test]
     fn alerts_and_the_board_name_metrics_that_there_are() {
-        let text = text(&totals(), &condition());
+        let text = text(&totals(), &Transfers::default(), &condition());
         let known: BTreeSet<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())

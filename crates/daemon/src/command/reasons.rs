@@ -17,6 +17,7 @@ pub(super) fn cause(reason: Reason) -> &'static str {
         Reason::Policy => "a rule of the policy says so",
         Reason::Observed => "the gateway only observes",
         Reason::Short => "it has not carried `adopt-after` yet",
+        Reason::Sample => "it is of the `sample` that is left unsplit, to be measured",
         Reason::Route => "its packets and its SYN come in by different sides",
         Reason::Draining => "the gateway is being stopped",
         Reason::Refused => "its server refused it by a RST",
@@ -46,6 +47,7 @@ pub(super) fn remedy(reason: Reason) -> Option<String> {
             &format!("run `{command} enable --try 5min`, or set `observe = false` in [policy]")
         }
         Reason::Short => "set `adopt-after = \"0B\"` in [splitting], and restart",
+        Reason::Sample => "set `sample = \"0%\"` in [policy], and send SIGHUP",
         Reason::Unanswered => &format!(
             "its server may be down, or its answers take another path (`{command} why CLIENT SERVER PORT`)"
         ),

@@ -1,7 +1,7 @@
 //! What the loop answers to those who ask it, in portions between packets.
 
 use super::LiveGateway;
-use crate::control::{Connection, Order, Question, Totals};
+use crate::control::{Connection, Details, Order, Question, Totals};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::FlowState;
@@ -32,19 +32,22 @@ impl LiveGateway {
             }
             return;
         }
-        let (mut unsplit, mut prospect) = (Vec::new(), None);
+        let mut details = Details::default();
         if matches!(question, Question::Unsplit | Question::Why(_)) {
-            unsplit = self.gateway.unsplit().copied().collect();
+            details.unsplit = self.gateway.unsplit().copied().collect();
         }
         if let Question::Why(Connection { from, client, server }) = question {
-            prospect = Some(self.gateway.prospect(self.clock.now(), from, client, server));
+            let now = self.clock.now();
+            details.prospect = Some(self.gateway.prospect(now, from, client, server));
         }
-        let mut passed_prefixes = Vec::new();
         if matches!(question, Question::Status | Question::Flows) {
-            passed_prefixes = self.passed_prefixes();
+            details.passed_prefixes = self.passed_prefixes();
+        }
+        if question == Question::Report {
+            details.transfers = self.gateway.transfers().clone();
         }
         let totals = self.totals();
-        self.questions.reply(totals, unsplit, prospect, passed_prefixes);
+        self.questions.reply(totals, details);
     }
 
     fn follow(&mut self, order: Order) {

@@ -1,4 +1,4 @@
-//! What passes is counted: as the interface counts it, by class and by prefix.
+//! The counts of what passes: as the interface counts it, by class and by prefix.
 
 use crate::network::Network;
 use crate::wire::{Reflector, attachments};

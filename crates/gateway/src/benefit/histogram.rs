@@ -7,23 +7,26 @@ const BUCKETS: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     unit: u64,
+    sum: u64,
     counts: [u32; BUCKETS],
 }
 
 impl Histogram {
     /// An empty one, whose values begin at `unit`.
     pub const fn new(unit: u64) -> Histogram {
-        Histogram { unit, counts: [0; BUCKETS] }
+        Histogram { unit, sum: 0, counts: [0; BUCKETS] }
     }
 
     /// Counts a value.
     pub fn add(&mut self, value: u64) {
         let count = &mut self.counts[self.bucket(value)];
         *count = count.saturating_add(1);
+        self.sum = self.sum.saturating_add(value);
     }
 
     /// Adds all that another one of this unit has counted.
     pub fn merge(&mut self, other: &Histogram) {
+        self.sum = self.sum.saturating_add(other.sum);
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count = count.saturating_add(more);
         }
@@ -34,12 +37,17 @@ impl Histogram {
         self.counts.iter().map(|count| u64::from(*count)).sum()
     }
 
+    /// Their sum.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
     /// Each bucket: where it ends, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (f64, u32)> {
         self.counts.iter().enumerate().map(|(at, count)| (self.end(at), *count))
     }
 
-    /// The value below which half of all are, as if they were spread evenly in their bucket.
+    /// The median, as if values were spread evenly in their bucket.
     pub fn median(&self) -> Option<f64> {
         let half = self.count() as f64 / 2.0;
         let mut below = 0.0;

@@ -1,8 +1,8 @@
 //! The benefit of splitting: what transfers took, and what they would have taken unsplit.
 //!
 //! A transfer is a connection that has ended. Its size is the payload of the direction with more of
-//! it. Its time runs from the SYN to the last acknowledgment of payload, both as they passed here,
-//! without pauses: gaps of more than [`PAUSE`] in which nothing was outstanding.
+//! it. Its time runs from the SYN to the last acknowledgment of payload, both as they passed here.
+//! Pauses do not count: gaps of more than [`PAUSE`] in which nothing was outstanding.
 //!
 //! Nothing here knows the table, and all that is kept is bounded.
 

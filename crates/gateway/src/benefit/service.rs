@@ -5,7 +5,9 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The prefix of a client (24 bits of IPv4, 56 of IPv6), and the port of a server.
+/// The prefix of a client and the port of a server.
+///
+/// A prefix has 24 bits of IPv4, or 56 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ServiceKey {
     /// The prefix's first address.
@@ -24,7 +26,7 @@ impl ServiceKey {
         ServiceKey { prefix, port }
     }
 
-    /// How many bits of the address are the prefix.
+    /// The prefix's length in bits.
     pub fn prefix_length(&self) -> u8 {
         if self.prefix.is_ipv4() { 24 } else { 56 }
     }
@@ -97,7 +99,7 @@ pub struct Means {
     pub took: f64,
     /// Seconds that the model says for them unsplit.
     pub model: f64,
-    /// How far the model is from what a transfer took, as a factor: 1.2 for 20 % more or less.
+    /// The model's error as a factor: 1.2 for 20 % more or less.
     pub error: f64,
 }
 
@@ -120,7 +122,7 @@ impl Group {
         self.error += other.error;
     }
 
-    /// How many transfers there were.
+    /// The number of transfers.
     pub fn count(&self) -> u64 {
         self.count
     }

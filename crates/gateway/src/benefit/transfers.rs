@@ -66,7 +66,7 @@ impl Transfer {
 pub struct TransferTimes {
     /// Of those that were split.
     pub split: Histogram,
-    /// What the model says for these unsplit.
+    /// Of the same unsplit, by the model.
     pub model: Histogram,
     /// Of the sample.
     pub sample: Histogram,

@@ -19,6 +19,8 @@ pub enum Reason {
     Observed,
     /// It is split once it has proved long.
     Short,
+    /// It would be split, and is left unsplit as a sample to be measured.
+    Sample,
     /// The connection takes, or took meanwhile, another path than through both of our sides.
     Route,
     /// The gateway is being stopped: new connections are not split, and old ones released.
@@ -46,7 +48,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 19] = [
+    pub const ALL: [Reason; 20] = [
         Reason::UnknownFlow,
         Reason::Options,
         Reason::NoRoom,
@@ -55,6 +57,7 @@ impl Reason {
         Reason::Policy,
         Reason::Observed,
         Reason::Short,
+        Reason::Sample,
         Reason::Route,
         Reason::Draining,
         Reason::Refused,
@@ -83,6 +86,7 @@ impl Reason {
             Reason::Policy => "policy",
             Reason::Observed => "observed",
             Reason::Short => "short",
+            Reason::Sample => "sample",
             Reason::Route => "route",
             Reason::Draining => "draining",
             Reason::Refused => "refused",

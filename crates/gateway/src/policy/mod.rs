@@ -4,8 +4,10 @@
 //!
 //! What no rule names is split. A connection is judged once, by its first SYN.
 
+mod share;
 mod text;
 
+pub use share::{Share, ShareError};
 pub use text::{Dscp, Network, Ports, TextError};
 
 use crate::Side;
@@ -77,6 +79,8 @@ pub struct Policy {
     pub rules: Vec<Rule>,
     /// What would be split is counted, and nothing is split.
     pub observe: bool,
+    /// The share of what would be split that is left unsplit on purpose, and measured.
+    pub sample: Share,
 }
 
 impl Policy {

@@ -11,6 +11,7 @@ use super::links::Links;
 use super::remotes::RemoteId;
 use super::scheduler::{DrrEntry, LinkScheduler};
 use crate::announce::Report;
+use crate::benefit::Progress;
 use crate::config::Config;
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
@@ -31,6 +32,8 @@ pub(super) struct Context<'a> {
     pub(super) links: &'a mut Links,
     pub(super) turns: &'a mut PerSide<DrrEntry>,
     pub(super) remote: Option<RemoteId>,
+    pub(super) began: Instant,
+    pub(super) progress: &'a mut Progress,
     /// What is to be reported to peer gateways.
     pub(super) report: Option<Report>,
     verdict: &'a mut Verdict,
@@ -108,8 +111,8 @@ impl<B: Buffer> Gateway<B> {
         let allowance = self.allowance(self.flows.get(id)?.share());
         let report = self.report(id);
         let flow = self.flows.get_mut(id)?;
-        let (sides, remote) = (flow.sides(), flow.remote);
-        let (spliced, turns) = flow.spliced_mut()?;
+        let (sides, remote, began) = (flow.sides(), flow.remote, flow.began());
+        let (spliced, turns, progress) = flow.spliced_with_progress()?;
         let mut verdict = Verdict::default();
         let done = act(
             spliced,
@@ -122,6 +125,8 @@ impl<B: Buffer> Gateway<B> {
                 links: &mut self.links,
                 turns,
                 remote,
+                began,
+                progress,
                 report,
                 verdict: &mut verdict,
             },
@@ -155,6 +160,7 @@ impl<B: Buffer> Gateway<B> {
                 self.summary.count_released(why);
                 let record = (why == Release::Drain).then(|| spliced.record(sides, ends)).flatten();
                 let heard = spliced.last_heard();
+                self.note_transfer(id);
                 self.remove(id);
                 if let Some(record) = record {
                     self.remember(heard, &record);

@@ -87,6 +87,9 @@ impl<B: Buffer> Gateway<B> {
         let Segment { from, ip, tcp, .. } = segment;
         if !tcp.flags.ask_for_a_connection() || tcp.has(Flags::URG) {
             self.watch_forwarded(now, &segment);
+            if let Some(reason) = self.watch_sample(now, &segment) {
+                return Disposition::Forward(reason);
+            }
             return Disposition::Forward(self.watch_candidate(now, &segment));
         }
         self.candidates.begin(&segment);
@@ -95,6 +98,7 @@ impl<B: Buffer> Gateway<B> {
         let opener = IpHeader { src: client, ..*ip };
         match self.judge(&Segment { ip: &opener, ..segment }) {
             Verdict::Forward(reason) => return Disposition::Forward(reason),
+            _ if self.sample(now, &segment) => return Disposition::Forward(Reason::Sample),
             Verdict::Candidate(after) => return self.forward_candidate(now, &segment, after),
             Verdict::Split => {}
         }
@@ -328,7 +332,9 @@ impl<B: Buffer> Gateway<B> {
             if flow.is_unconfirmed() && leg == Leg::Client {
                 flow.drop_added_options(now, context.config, context.sides[leg], segment.tcp);
             }
+            let before = BeforeArrival::of(flow, leg);
             let received = flow.on_segment(now, leg, segment, context.allowance);
+            context.note_progress(now, leg, &before, &received);
             let confirmed = !flow.is_unconfirmed();
             if received.taken_past {
                 context.on_taken_past(now, flow, ends, leg);
@@ -409,7 +415,42 @@ impl Taken {
     }
 }
 
+/// What was outstanding before a segment came.
+struct BeforeArrival {
+    /// Payload in either direction.
+    outstanding: bool,
+    /// Payload before what has come on this leg.
+    gap: bool,
+}
+
+impl BeforeArrival {
+    fn of<B: Buffer>(flow: &SplicedFlow<B>, leg: Leg) -> BeforeArrival {
+        let tcb = |leg| flow.splice().tcb(leg);
+        BeforeArrival {
+            outstanding: Leg::BOTH.into_iter().any(|leg| !tcb(leg).sender.is_done()),
+            gap: !tcb(leg).receiver.out_of_order().is_empty(),
+        }
+    }
+}
+
 impl Context<'_> {
+    /// Notes when payload comes and is acknowledged, and losses before us.
+    fn note_progress(
+        &mut self,
+        now: Instant,
+        leg: Leg,
+        before: &BeforeArrival,
+        received: &Received,
+    ) {
+        if received.received.is_zero() && received.delivered.is_zero() {
+            return;
+        }
+        self.progress.note(now, self.began, before.outstanding);
+        if before.gap && !received.received.is_zero() && self.sides[leg] == Side::Satellite {
+            self.progress.note_filled();
+        }
+    }
+
     fn count(&mut self, leg: Leg, received: &Received) {
         let stats = self.summary.side_mut(self.sides[leg]);
         stats.received_bytes += received.received.count();

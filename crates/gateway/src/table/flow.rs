@@ -5,6 +5,7 @@ use super::pool::Account;
 use super::remotes::RemoteId;
 use super::scheduler::DrrEntry;
 use super::timers::Alarm;
+use crate::benefit::Progress;
 use crate::handshake::Opening;
 use crate::key::{Endpoint, FlowKey};
 use crate::leg::{Leg, PerLeg};
@@ -36,6 +37,8 @@ pub(crate) struct Flow<B> {
     pub(super) account: Account,
     /// When the gateway looks at it again.
     pub(super) alarm: Alarm,
+    /// How its payload goes on.
+    pub(super) progress: Progress,
     /// What each of its streams has of the pool for itself, in [`SHARE_UNIT`]s; 0 while it waits
     /// for that.
     share: u16,
@@ -97,6 +100,7 @@ impl<B> Flow<B> {
             remote: None,
             account: Account::default(),
             alarm: Alarm::default(),
+            progress: Progress::default(),
             share: 0,
             end_noted: false,
             queued: false,
@@ -145,8 +149,15 @@ impl<B> Flow<B> {
 
     /// What it does, if it is at work, with its turns.
     pub(super) fn spliced_mut(&mut self) -> Option<(&mut SplicedFlow<B>, &mut PerSide<DrrEntry>)> {
+        self.spliced_with_progress().map(|(spliced, turns, _)| (spliced, turns))
+    }
+
+    /// The same with its progress.
+    pub(super) fn spliced_with_progress(
+        &mut self,
+    ) -> Option<(&mut SplicedFlow<B>, &mut PerSide<DrrEntry>, &mut Progress)> {
         match &mut self.phase {
-            Phase::Spliced(spliced) => Some((&mut **spliced, &mut self.turns)),
+            Phase::Spliced(spliced) => Some((&mut **spliced, &mut self.turns, &mut self.progress)),
             Phase::Opening(_) | Phase::Hibernated(_) | Phase::Broken(_) => None,
         }
     }

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 
 impl<B: Buffer> Gateway<B> {
     /// Whether anything is kept of the connection between these ends: it is split, begins or is
-    /// over, or it is forwarded and may yet be split, or be found to be broken. Of any other a
-    /// packet that is not a SYN is forwarded as it came.
+    /// over, or it is forwarded and may yet be split, be found to be broken, or is measured. Of any
+    /// other a packet that is not a SYN is forwarded as it came.
     pub fn knows(&self, one: SocketAddr, other: SocketAddr) -> bool {
         let [one, other] = [one, other].map(|end| (end.ip(), end.port()));
         let key = FlowKey::between(one, other);
@@ -16,6 +16,7 @@ impl<B: Buffer> Gateway<B> {
             || self.half_open.contains(&key)
             || self.over.contains(&key)
             || self.candidates.contains(&key)
+            || self.samples.contains(&key)
             || self.gaps.contains(&key)
     }
 }

@@ -5,6 +5,7 @@ mod access;
 mod adoption;
 mod arrival;
 mod awaiting_ack;
+mod benefit;
 mod broken;
 mod clients;
 mod flow;
@@ -44,8 +45,9 @@ pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
 
 use crate::Side;
 use crate::announce::Identity;
+use crate::benefit::Transfers;
 use crate::config::Config;
-use crate::forwarded::{Candidates, Gaps};
+use crate::forwarded::{Candidates, Gaps, Samples};
 use crate::handshake::Relay;
 use crate::key::FlowKey;
 use crate::leg::{Leg, PerLeg};
@@ -85,6 +87,10 @@ pub struct Gateway<B = Chunks> {
     gaps: Gaps,
     /// Forwarded connections that are split once they prove long.
     candidates: Candidates<B>,
+    /// Forwarded connections that are measured.
+    samples: Samples,
+    /// What transfers took that have ended.
+    transfers: Transfers,
     clients: Clients,
     /// Which flows wait for their clients' acknowledgments of the SYN-ACK.
     awaiting_ack: AwaitingAck,
@@ -134,6 +140,8 @@ impl<B: Buffer> Gateway<B> {
             half_open: HalfOpen::default(),
             gaps: Gaps::default(),
             candidates: Candidates::default(),
+            samples: Samples::default(),
+            transfers: Transfers::default(),
             clients: Clients::default(),
             awaiting_ack: AwaitingAck::default(),
             flows: Slab::new(),

@@ -11,25 +11,34 @@ use bentpipe_core::time::{Instant, earliest};
 use std::collections::BTreeSet;
 
 /// When the gateway looks at a flow again; never later than what the flow needs.
-#[derive(Debug, Default)]
-pub(super) struct Alarm(Option<Instant>);
+///
+/// No alarm is a moment that none is set for, as an option would take twice the memory.
+#[derive(Debug)]
+pub(super) struct Alarm(Instant);
+
+impl Default for Alarm {
+    fn default() -> Alarm {
+        Alarm(Alarm::NONE)
+    }
+}
 
 impl Alarm {
+    const NONE: Instant = Instant::from_nanos(u64::MAX - 1);
+
     /// Brings it forward to `due`. An alarm that is already set for an earlier moment stays: when
     /// it fires, the flow says when it is really due.
     fn set(&mut self, timers: &mut BTreeSet<(Instant, usize)>, id: usize, due: Instant) {
-        match self.0 {
-            Some(at) if at <= due => {}
-            _ => {
-                self.clear(timers, id);
-                timers.insert((due, id));
-                self.0 = Some(due);
-            }
+        if self.0 != Alarm::NONE && self.0 <= due {
+            return;
         }
+        self.clear(timers, id);
+        timers.insert((due, id));
+        self.0 = due;
     }
 
     fn clear(&mut self, timers: &mut BTreeSet<(Instant, usize)>, id: usize) {
-        if let Some(at) = self.0.take() {
+        let at = std::mem::replace(&mut self.0, Alarm::NONE);
+        if at != Alarm::NONE {
             timers.remove(&(at, id));
         }
     }
@@ -147,5 +156,6 @@ impl<B: Buffer> Gateway<B> {
                 Event::Reset(hosts, lost_bytes.count())
             }
         });
+        self.note_transfer(id);
     }
 }

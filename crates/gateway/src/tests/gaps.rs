@@ -385,7 +385,11 @@ fn the_policy_is_heeded_in_either_direction() {
     use crate::policy::{Action, Policy, Rule};
     let rule = |port: &str, action| {
         let port = vec![port.parse().unwrap()];
-        Policy { rules: vec![Rule { port, action, ..Rule::default() }], observe: false }
+        Policy {
+            rules: vec![Rule { port, action, ..Rule::default() }],
+            observe: false,
+            ..Policy::default()
+        }
     };
     for (policy, resets) in [
         (rule("80", Action::Forward), 0),

@@ -54,7 +54,7 @@ fn a_forwarded_connection_that_may_miss_bytes_is_known_until_it_goes_on() {
 #[test]
 fn what_the_policy_forwards_is_not_known() {
     let rule = crate::policy::Rule { action: crate::policy::Action::Forward, ..Default::default() };
-    let policy = crate::policy::Policy { rules: vec![rule], observe: false };
+    let policy = crate::policy::Policy { rules: vec![rule], ..Default::default() };
     let mut table = Table::new(Config { policy, ..Config::default() });
     say(&mut table, Side::Lan, 0, 0, Flags::SYN);
     assert!(!is_known(&table));

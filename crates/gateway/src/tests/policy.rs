@@ -18,7 +18,10 @@ fn verdict(table: &mut Table, from: Side, (ip, tcp): &(IpHeader, TcpHeader)) -> 
 }
 
 fn with(rules: Vec<Rule>, observe: bool) -> Table {
-    Table::new(Config { policy: Policy { rules, observe }, ..Config::default() })
+    Table::new(Config {
+        policy: Policy { rules, observe, ..Policy::default() },
+        ..Config::default()
+    })
 }
 
 const FORWARDED: Disposition = Disposition::Forward(Reason::Policy);
@@ -148,7 +151,7 @@ fn clients_are_told_apart_behind_the_same_address() {
         client: vec!["10.1.0.0/16".parse().unwrap()],
         ..Rule::default()
     };
-    let policy = Policy { rules: vec![rule], observe: false };
+    let policy = Policy { rules: vec![rule], observe: false, ..Policy::default() };
     let mut table = Table::new(Config { policy, max_flows_per_client: 2, ..Config::default() });
     let server: SocketAddr = "192.0.2.1:443".parse().unwrap();
     let open = |table: &mut Table, port, origin: &str| {

@@ -186,7 +186,7 @@ fn what_is_in_a_syn_or_the_policy_is_a_reason() {
     table.send(Side::Lan, Table::segment(Side::Lan, 0, 0, Flags::SYN), b"early");
     assert_eq!(table.reasons(), [Reason::Options]);
     let rule = Rule { action: Action::Forward, ..Rule::default() };
-    let policy = Policy { rules: vec![rule], observe: false };
+    let policy = Policy { rules: vec![rule], observe: false, ..Policy::default() };
     let mut table = Table::new(Config { policy, ..Config::default() });
     table.send(Side::Lan, Table::segment(Side::Lan, 0, 0, Flags::SYN), b"");
     assert_eq!(table.reasons(), [Reason::Policy]);
@@ -196,13 +196,13 @@ fn what_is_in_a_syn_or_the_policy_is_a_reason() {
 fn a_prospect_is_what_becomes_of_the_syn() {
     let (client, server) = (Table::ip(Side::Lan).src, (Table::ip(Side::Lan).dst, 80).into());
     let port = |port| Rule { port: vec![port], action: Action::Forward, ..Rule::default() };
-    let policy = |rules| Policy { rules, observe: false };
+    let policy = |rules| Policy { rules, observe: false, ..Policy::default() };
     let rules = vec![port("22".parse().unwrap()), port("80-90".parse().unwrap())];
     for (config, reason, rule) in [
         (Config::default(), None, None),
         (Config { policy: policy(rules), ..Config::default() }, Some(Reason::Policy), Some(2)),
         (
-            Config { policy: Policy { observe: true, rules: Vec::new() }, ..Config::default() },
+            Config { policy: Policy { observe: true, ..Policy::default() }, ..Config::default() },
             Some(Reason::Observed),
             None,
         ),

@@ -195,7 +195,13 @@ impl Assembler {
                 self.push(STX | size as u8, dst, src as u8, off, 0)
             }
             Arg::Reg(src) => self.push(STX | size as u8, dst, src as u8, off, 0),
-            Arg::Imm(imm) => self.push(ST | size as u8, dst, 0, off, imm),
+            Arg::Imm(imm) => {
+                debug_assert!(
+                    dst != Reg::R10 || size == Size::D || off % 8 != 0 || imm == 0,
+                    "the kernel would know it: by a register"
+                );
+                self.push(ST | size as u8, dst, 0, off, imm)
+            }
         }
     }
 

@@ -132,7 +132,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// or not.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn entries(&self) -> Result<Vec<(K, V)>, Errno> {
         let (mut keys, mut values) = (vec![0; BATCH * K::LEN], vec![0; BATCH * V::LEN]);
         let (mut entries, mut next) = (Vec::new(), Some(BatchPosition::default()));
@@ -199,7 +199,7 @@ impl<const N: usize> Counters<N> {
     /// The counters of a set, over all processors.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn sum(&self, set: u32) -> Result<[u64; N], Errno> {
         let mut bytes = vec![0; self.processors * N * u64::LEN];
         syscall::lookup(self.descriptor.as_fd(), &bytes_of(&set)[..u32::LEN], &mut bytes)?;

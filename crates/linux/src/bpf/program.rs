@@ -49,11 +49,10 @@ impl Program {
             .map(|(result, out, _)| (result, out))
     }
 
-    /// Runs it so many times on a packet, and says how long once took, as the kernel's own test
-    /// runs measure it.
+    /// Runs it so many times on a packet, and returns how long one run took.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's.
     pub fn time(&self, packet: &[u8], context: &mut [u8], times: u32) -> Result<Duration, Errno> {
         syscall::test_run(&self.descriptor, packet, context, times).map(|(_, _, once)| once)
     }
