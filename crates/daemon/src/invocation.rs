@@ -2,7 +2,7 @@
 //! everything, or `bentpipe-gateway`, which is this crate alone. Both take the same arguments, and
 //! name themselves in what they advise.
 
-use crate::package;
+use crate::package::{self, Packaged};
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use std::path::PathBuf;
@@ -89,6 +89,13 @@ impl Program {
         }
     }
 
+    fn packaged(self) -> Packaged {
+        match self {
+            Program::Bentpipe => Packaged { name: self.name(), section: "1", has_file: false },
+            Program::Gateway => Packaged { name: self.name(), section: "8", has_file: true },
+        }
+    }
+
     /// Reads the command line. If it is wrong, or asks for help, that is said, and this is the exit
     /// code.
     ///
@@ -105,7 +112,7 @@ impl Program {
             && let Some((package::NAME, given)) = found.subcommand()
             && let Some(folder) = given.get_one::<PathBuf>("folder")
         {
-            return Err(match package::write(self, command, folder) {
+            return Err(match package::write(self.packaged(), command, folder) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     eprintln!("{}: {}: {error}", self.name(), folder.display());

@@ -1,7 +1,7 @@
 //! The log as entries with fields in systemd's journal, where standard error leads there.
 //!
-//! Not by a library, as those wait where the journal does not read, and a gateway waits for nobody:
-//! an entry that finds no room is counted. A `key=value` of a line is a field of its own, too, so
+//! Not by a library, as those wait where the journal does not read, and a gateway waits for nobody.
+//! An entry that finds no room is counted. A `key=value` of a line is a field of its own, too, so
 //! that `journalctl BENTPIPE_CLIENT=10.0.0.7:4000` finds a connection.
 
 use nix::sys::stat::fstat;

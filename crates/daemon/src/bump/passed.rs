@@ -1,6 +1,6 @@
 //! The traffic that passes the satellite's devices untaken, by class, direction and prefix.
 //!
-//! The kernel's programs count it ([`counting`](super::counting)). A prefix is that of an address
+//! The kernel's programs count it (`counting`). A prefix is that of an address
 //! as it stands on the wire. At a hub those of the satellite's side are the remotes. At a remote
 //! site those of the LAN's side are its networks, unless the site is behind masquerade. A program
 //! cannot know which of the two an operator has, so both are counted.

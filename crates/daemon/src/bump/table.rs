@@ -94,7 +94,7 @@ impl Table {
     /// Turns copying on or off: packets go their way then, and copies are taken.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The error of the kernel.
     pub fn copy(&self, copies: bool) -> Result<(), Errno> {
         self.vouching.values.set(&(SharedValue::Copies as u32), &u64::from(copies))
     }

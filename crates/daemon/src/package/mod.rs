@@ -5,7 +5,6 @@
 
 mod manual;
 
-use crate::invocation::Program;
 use bentpipe_config::gateway::commented;
 use clap::{Arg, Command, value_parser};
 use clap_complete::{Shell, generate_to};
@@ -29,11 +28,21 @@ pub(crate) fn with_subcommand(command: Command) -> Command {
     command.subcommand(generate)
 }
 
+/// A program, as its package knows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packaged {
+    pub(crate) name: &'static str,
+    /// Of the manual: 1, or 8 for what is root's.
+    pub(crate) section: &'static str,
+    /// It is the one to which `gateway.toml` belongs.
+    pub(crate) has_file: bool,
+}
+
 /// Writes all that belongs to `program`, whose command line is `command`, into `folder`.
 ///
 /// # Errors
 /// When something cannot be written.
-pub(crate) fn write(program: Program, command: Command, folder: &Path) -> io::Result<()> {
+pub(crate) fn write(program: Packaged, command: Command, folder: &Path) -> io::Result<()> {
     let place = |name: &str| -> io::Result<PathBuf> {
         let place = folder.join(name);
         fs::create_dir_all(&place)?;
@@ -42,17 +51,14 @@ pub(crate) fn write(program: Program, command: Command, folder: &Path) -> io::Re
     let completions = place("completions")?;
     let mut completed = command.clone();
     for shell in SHELLS {
-        generate_to(shell, &mut completed, program.name(), &completions)?;
+        generate_to(shell, &mut completed, program.name, &completions)?;
     }
-    let section = match program {
-        Program::Bentpipe => "1",
-        Program::Gateway => "8",
-    };
+    let section = program.section;
     let pages = place(&format!("man{section}"))?;
     for (name, page) in manual::of_commands(command, section) {
         fs::write(pages.join(format!("{name}.{section}")), page)?;
     }
-    if program == Program::Gateway {
+    if program.has_file {
         fs::write(place("man5")?.join("gateway.toml.5"), manual::of_the_file())?;
         fs::write(folder.join("gateway.toml"), commented())?;
     }
@@ -68,7 +74,8 @@ mod tests {
     fn a_package_has_pages_completions_and_a_file() {
         let folder = std::env::temp_dir().join(format!("bentpipe-package-{}", std::process::id()));
         let command = crate::command::Arguments::augment_args(Command::new("bentpipe-gateway"));
-        write(Program::Gateway, command, &folder).unwrap();
+        let program = Packaged { name: "bentpipe-gateway", section: "8", has_file: true };
+        write(program, command, &folder).unwrap();
         let read = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
         for (page, says) in [
             ("man8/bentpipe-gateway.8", "bentpipe\\-gateway\\-status(8)"),
