@@ -62,6 +62,7 @@ rpm: cargo
 	@scripts/package.sh rpm $(PACKAGE)
 
 dist: cargo
+	@scripts/install-packages.sh wheels
 	@scripts/dist.sh
 
 test-packages: cargo

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the distribution packages that the demo uses, with `bench` those of live benchmarks
-# too, with `tests` those of the live tests, with `wheels` those that try another architecture's wheel instead, with `routers` those of the routers' set-ups and
+# too, with `tests` those of the live tests, with `wheels` those that try programs of another architecture instead, with `routers` those of the routers' set-ups and
 # of the virtual machine for some of them (qemu: 150 MB to fetch): only what is missing. Without root, or without apt, it
 # says what is missing and leaves the machine as it is.
 # Usage: install-packages.sh [bench|tests|wheels|routers|machine]

@@ -49,7 +49,7 @@ pub fn trim() {
 
 /// Nothing to do: other C libraries return what was freed themselves.
 #[cfg(not(target_env = "gnu"))]
-pub(crate) fn trim() {}
+pub fn trim() {}
 
 #[cfg(test)]
 mod tests {

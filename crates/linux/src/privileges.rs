@@ -18,7 +18,7 @@ use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use std::sync::OnceLock;
 
 /// What a gateway needs.
@@ -84,7 +84,7 @@ fn hide_memory() -> Result<(), PrivilegeError> {
 }
 
 /// How long a core might have been before memory was hidden.
-static CORE_LIMIT: OnceLock<u64> = OnceLock::new();
+static CORE_LIMIT: OnceLock<rlim_t> = OnceLock::new();
 
 /// Allows a core as it would have been if memory were not hidden. Safe in a signal handler.
 pub(crate) fn show_memory() {

@@ -15,7 +15,7 @@ use crate::privileges;
 use crate::runtime_dir::RuntimeDir;
 use clients::{Answers, PATIENCE};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
-use nix::sys::time::TimeVal;
+use nix::sys::time::{TimeVal, TimeValLike};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -345,7 +345,7 @@ impl<S: Read + Write + AsFd> Limited<S> {
         if left.as_micros() == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        Ok(TimeVal::new(left.as_secs() as i64, left.subsec_micros().into()))
+        Ok(TimeVal::microseconds(left.as_micros() as i64))
     }
 }
 
