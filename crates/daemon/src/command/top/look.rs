@@ -80,6 +80,16 @@ pub(crate) struct Status {
     pub(crate) held_bytes: u64,
     pub(crate) memory_bytes: u64,
     pub(crate) totals: Totals,
+    /// Traffic over the satellite that is not taken, by class and direction.
+    pub(crate) passed: BTreeMap<String, BTreeMap<String, Traffic>>,
+}
+
+/// Packets, and their bytes.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Traffic {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Something on the gateway's host that is in its way.

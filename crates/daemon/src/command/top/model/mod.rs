@@ -61,7 +61,7 @@ impl Model {
         self.link = LinkRow::of(&status, (!is_first).then_some(&self.link), &self.flows);
         self.subscribers = groups::subscribers(&self.flows);
         self.remotes = groups::remotes(&self.flows, &status.remotes);
-        self.reasons = unsplit::reasons(&status.totals);
+        self.reasons = unsplit::reasons(&status);
         if let Some(unsplit) = unsplit {
             self.unsplit = unsplit;
         }

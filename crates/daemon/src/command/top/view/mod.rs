@@ -86,7 +86,7 @@ struct Drawn<'a, R> {
 /// The reasons, and below them the last connections.
 fn not_split(frame: &mut Frame<'_>, area: Rect, model: &Model, screen: &mut Screen) -> String {
     if model.reasons.is_empty() {
-        put(frame, area, 0, "All TCP connections that came were split.");
+        put(frame, area, 0, "All that crosses the satellite was split.");
         return String::new();
     }
     // A head, the reasons, and a line below them.

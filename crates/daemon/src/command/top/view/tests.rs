@@ -181,7 +181,7 @@ fn nothing_to_be_shown_is_said() {
         "{rows:#?}"
     );
     press(&mut screen, &model, "4");
-    find(&shown(&model, &mut screen, (80, 24)), "All TCP connections that came were split.");
+    find(&shown(&model, &mut screen, (80, 24)), "All that crosses the satellite was split.");
 }
 
 /// Long words, control characters and extreme numbers, in every view and on terminals of all sizes.
