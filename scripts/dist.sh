@@ -96,6 +96,8 @@ echo "dist: the bill of materials"
 "$tools/bin/cargo-cyclonedx" cyclonedx --quiet --manifest-path crates/daemon/Cargo.toml --format json --no-build-deps \
     --override-filename "bentpipe-gateway-$version.cdx"
 mv crates/daemon/"bentpipe-gateway-$version.cdx.json" "$out/"
+# It writes one for each crate of the workspace.
+rm -f crates/*/"bentpipe-gateway-$version.cdx.json"
 (cd "$out" && sha256sum bentpipe-gateway-"$version"* >SHA256SUMS)
 ls -sh "$out"
 exit "$status"

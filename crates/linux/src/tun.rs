@@ -135,11 +135,11 @@ fn refused(name: &str, source: io::Error) -> TunError {
 }
 
 impl Tun {
-    /// Creates the device `name` in the calling thread's network namespace. It is down and has no
-    /// address.
+    /// Creates the device `name` in the calling thread's network namespace, or takes one that was
+    /// prepared. It is down and has no address.
     ///
     /// # Errors
-    /// [`TunError`], also when an interface of that name exists.
+    /// [`TunError`], also when an interface of that name exists that is in use or no such device.
     pub fn open(name: &str, offload: Offload) -> Result<Tun, TunError> {
         Tun::open_kind(name, offload, Kind::Packets)
     }
@@ -245,17 +245,34 @@ impl AsFd for Tun {
 mod ioctl {
     use super::{AsRawFd, Errno, File, Kind, Offload, libc};
 
-    /// Creates the interface `name`, which must not exist, and attaches `file` to it.
-    #[allow(unsafe_code)]
+    /// Creates the interface `name` and attaches `file` to it, or to one that was prepared under
+    /// that name (`ip tuntap add`) and that nobody is attached to.
     pub(super) fn attach(
         file: &File,
         name: &str,
         offload: Offload,
         kind: Kind,
     ) -> Result<(), Errno> {
+        match attach_to(file, name, offload, kind, libc::IFF_TUN_EXCL) {
+            // The kernel refuses the second one, too, if it is in use or of another kind.
+            Err(Errno::EBUSY | Errno::EEXIST) => {
+                attach_to(file, name, offload, kind, 0).map_err(|_| Errno::EBUSY)
+            }
+            result => result,
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn attach_to(
+        file: &File,
+        name: &str,
+        offload: Offload,
+        kind: Kind,
+        exclusively: libc::c_int,
+    ) -> Result<(), Errno> {
         let vnet_hdr = if offload == Offload::None { 0 } else { libc::IFF_VNET_HDR };
         let kind = if kind == Kind::Frames { libc::IFF_TAP } else { libc::IFF_TUN };
-        let flags = kind | libc::IFF_NO_PI | libc::IFF_TUN_EXCL | vnet_hdr;
+        let flags = kind | libc::IFF_NO_PI | exclusively | vnet_hdr;
         // SAFETY: `ifreq` is a C structure of integers and unions of them; all zeros is a value.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         // One byte stays zero: the caller has checked the length.

@@ -220,8 +220,8 @@ pub enum Error {
     Bump(#[from] BumpError),
     /// Its devices are there, and are nobody's whom the lock knows.
     #[error(
-        "there is an interface {0} already: another gateway runs in this network namespace as another user, perhaps \
-         the service bentpipe-gateway; stop it, or give this one a --name"
+        "an interface named {0} already exists in this network namespace: perhaps another gateway runs here as \
+         another user (the service bentpipe-gateway); stop it, or give this one a --name"
     )]
     Another(String),
     /// An interface.
