@@ -164,13 +164,15 @@ lan = ["lan0"]
 satellite = ["sat1"]
 TOML
 holds "a second link has a unit of its own, which waits for its interface" systemctl start $unit@two
-holds "and says so" grep -q 'waits for sat1' <(systemctl show -P StatusText $unit@two)
+sleep 35
+holds "and says so, for longer than systemd's watchdog waits" grep -q 'waits for sat1' <(systemctl show -P StatusText $unit@two)
 ip link add sat1 type dummy
 ip link set sat1 up
 holds "it begins when that comes" within 10 ip link show bp-sat-two
 holds "and can be asked by its name" within 10 $ask status --name two
 systemctl stop $unit@two
 holds "a gateway that is stopped takes its devices with it" not ip link show bp-sat-two
+holds "and the other one can still be asked" $ask status
 mv /usr/sbin/nft /usr/sbin/nft.away
 holds "without nft it starts" systemctl restart $unit
 mv /usr/sbin/nft.away /usr/sbin/nft

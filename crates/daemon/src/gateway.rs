@@ -63,6 +63,8 @@ pub struct LiveGateway {
     tap: Option<Tap>,
     log: Option<Log>,
     quotas: Quotas,
+    /// It was said that another gateway answers.
+    peer_said: bool,
     reports: Option<Reports>,
     watchdog: Option<Watchdog>,
     diversion: Option<Diversion>,
@@ -103,6 +105,7 @@ impl LiveGateway {
             tap: None,
             log: None,
             quotas: Quotas::default(),
+            peer_said: false,
             reports: None,
             watchdog: None,
             diversion: None,

@@ -3,7 +3,6 @@
 //! No library, as those wait where the manager does not read: a gateway waits for nobody. A message
 //! that finds no room is left out.
 
-use nix::time::{ClockId, clock_gettime};
 use std::env;
 use std::ffi::OsStr;
 use std::io;
@@ -13,7 +12,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The manager's socket, if there is a manager. Clones say it to the same one.
+/// The manager's socket, if there is a manager.
 #[derive(Debug, Default)]
 pub struct ServiceManager {
     socket: Option<UnixDatagram>,
@@ -33,16 +32,7 @@ impl ServiceManager {
         ServiceManager { socket, beat: patience.map(|patience| patience / 3) }
     }
 
-    /// For another thread.
-    ///
-    /// # Errors
-    /// When no descriptor is left.
-    pub fn try_clone(&self) -> io::Result<ServiceManager> {
-        let socket = self.socket.as_ref().map(UnixDatagram::try_clone).transpose()?;
-        Ok(ServiceManager { socket, beat: self.beat })
-    }
-
-    /// Says that it has begun, or has read its configuration again.
+    /// Says that it has begun.
     pub fn ready(&self, status: &str) {
         self.say(&format!("READY=1\nSTATUS={status}"));
     }
@@ -50,12 +40,6 @@ impl ServiceManager {
     /// Says how it stands, in a line for people.
     pub fn stands(&self, status: &str) {
         self.say(&format!("STATUS={status}"));
-    }
-
-    /// Says that it reads its configuration again, and will be [ready](Self::ready) then.
-    pub fn reloading(&self) {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
-        self.say(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()));
     }
 
     /// Says that it ends, which may take so long.
@@ -124,9 +108,9 @@ mod tests {
         assert_eq!(hears(&manager), "READY=1\nSTATUS=splits");
         service.stopping(Duration::from_secs(3));
         assert!(hears(&manager).ends_with("EXTEND_TIMEOUT_USEC=3000000"));
-        service.reloading();
-        assert!(hears(&manager).starts_with("RELOADING=1\nMONOTONIC_USEC="));
-        service.try_clone().unwrap().beat();
+        service.stands("splits");
+        assert_eq!(hears(&manager), "STATUS=splits");
+        service.beat();
         assert_eq!(hears(&manager), "WATCHDOG=1");
     }
 

@@ -135,8 +135,9 @@ fn refused(name: &str, source: io::Error) -> TunError {
 }
 
 impl Tun {
-    /// Creates the device `name` in the calling thread's network namespace, or takes one that was
-    /// prepared. It is down and has no address.
+    /// Creates the device `name` in the thread's network namespace, or takes a prepared one.
+    ///
+    /// It is down and has no address.
     ///
     /// # Errors
     /// [`TunError`], also when an interface of that name exists that is in use or no such device.

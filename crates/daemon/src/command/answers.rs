@@ -12,6 +12,7 @@ use crate::invocation::service;
 use bentpipe_linux::serve::{self, ClientError, ServeError, Server};
 use bentpipe_linux::surroundings::Surroundings;
 use serde_json::json;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -60,6 +61,16 @@ impl Topic {
 /// Asks the gateway of this network namespace.
 pub(super) fn ask(topic: Topic, json: bool) -> Result<Vec<u8>, ClientError> {
     serve::ask(&service(), &topic.line(json))
+}
+
+/// Prints an answer. It comes from a process that may have fewer rights than its reader: what would
+/// steer a terminal is left out.
+pub(super) fn show(text: &str) -> io::Result<()> {
+    io::stdout().write_all(harmless(text).as_bytes())
+}
+
+fn harmless(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 /// Asks it why a connection is split or not.
@@ -181,4 +192,14 @@ fn answer(control_client: &ControlClient, condition: &Condition, line: &str) -> 
         }
     };
     Some(text.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn an_answer_steers_no_terminal() {
+        assert_eq!(harmless("a\tb\n\x1b]0;x\x07\x1b[2Jc\u{9b}1m é"), "a\tb\n]0;x[2Jc1m é");
+    }
 }

@@ -10,7 +10,6 @@ use bentpipe_linux::surroundings::Finding;
 use bentpipe_linux::tun;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -96,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         None => serde_json::from_slice(&answers::ask(Topic::Findings, true)?).unwrap_or_default(),
     };
     let text = if arguments.json { format!("{found}\n") } else { in_words(&found) };
-    io::stdout().write_all(text.as_bytes())?;
+    answers::show(&text)?;
     let splits = found["splits"] == true;
     Ok(if splits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -25,8 +25,8 @@ const UNKNOWN_MTU: u16 = 1280;
 /// The interfaces of both sides that are there.
 #[derive(Debug)]
 pub(super) struct Interfaces {
-    pub(super) lan: Vec<String>,
-    pub(super) satellite: Vec<String>,
+    lan: Vec<String>,
+    satellite: Vec<String>,
     missing: Vec<String>,
 }
 
@@ -95,12 +95,16 @@ pub(super) fn wait(
             manager.ready(&line);
             said = found.missing;
         }
+        manager.beat();
         thread::sleep(LOOK);
         if !is_readable(signals) {
             continue;
         }
         match signals.received() {
-            Some(Signal::Hangup) => *file = config::read(path)?,
+            Some(Signal::Hangup) => match config::read(path) {
+                Ok(new) => *file = new,
+                Err(error) => tracing::error!("{error}: nothing is changed"),
+            },
             Some(Signal::Meaningless(_)) | None => {}
             Some(Signal::Interrupt | Signal::Terminate | Signal::Quit) => return Ok(None),
         }

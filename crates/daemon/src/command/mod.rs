@@ -45,7 +45,7 @@ use bentpipe_linux::surroundings::{Side, Surroundings};
 use bentpipe_linux::tun::{Offload, TunError};
 use bentpipe_terminal::outputs::Outputs;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -302,7 +302,7 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
         }
         (None, None) => unreachable!("clap asks for the one or the other"),
     };
-    io::stdout().write_all(&answers::ask(topic, json)?)?;
+    answers::show(&String::from_utf8_lossy(&answers::ask(topic, json)?))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -334,6 +334,7 @@ fn split(path: &Path, arguments: &Arguments, outputs: &mut Outputs) -> Result<Ex
     };
     let Some(there) = there else { return Ok(ExitCode::SUCCESS) };
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
+    let observes = file.config.policy.observe;
     let surroundings = surroundings_of(&lan, &satellite);
     let mut config = file.config.clone();
     [config.lan.mtu, config.satellite.mtu] = there.mtus(&file)?;
@@ -341,8 +342,8 @@ fn split(path: &Path, arguments: &Arguments, outputs: &mut Outputs) -> Result<Ex
         tracing::warn!("removed, as an older version had left it: {left}");
     }
     let set_up = bump::set_up(&BumpConfig {
-        devices: satellite,
-        lan: Some(lan),
+        devices: satellite.clone(),
+        lan: Some(lan.clone()),
         tuns,
         offload: Offload::Tcp,
         connections: (config.max_flows + OTHERS) as u32,
@@ -375,6 +376,8 @@ fn split(path: &Path, arguments: &Arguments, outputs: &mut Outputs) -> Result<Ex
     gateway.watched_by(Watchdog::start(command, table.vouching())?);
     let (monitor, device_events) = Monitor::start(wire, surroundings, diversion.clone())?;
     gateway.listen_to(device_events);
+    let does = if observes { "observes" } else { "splits" };
+    tracing::info!("{does} connections between {} and {}", lan.join(", "), satellite.join(", "));
     diversion::log(&diversion);
     gateway.begin();
     gateway.reports_to(manager);

@@ -5,7 +5,6 @@ use crate::bump::DiversionState;
 use crate::control::{ControlClient, Turn, Turned};
 use crate::invocation;
 use serde_json::{Value, json};
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -49,7 +48,7 @@ pub(super) fn run(turn: Turn) -> Result<ExitCode, Error> {
     if answer["done"] != true {
         return Err(Error::Inquiry(said.to_owned()));
     }
-    writeln!(io::stdout(), "{said}")?;
+    answers::show(&format!("{said}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -16,7 +16,6 @@ use bentpipe_gateway::{Reason, Side};
 use directions::Directions;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -107,7 +106,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Inquiry::Unsplit(_) => of_unsplit(&facts),
     };
     let text = if arguments.json { format!("{value}\n") } else { text };
-    io::stdout().write_all(text.as_bytes())?;
+    answers::show(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

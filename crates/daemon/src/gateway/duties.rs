@@ -35,6 +35,7 @@ impl LiveGateway {
         self.write_log(now);
         self.end_trial(now);
         self.report(now);
+        self.note_peer();
         self.handle_device_events(now);
         self.vouch(now);
         if let Some(Err(error)) = self.watchdog.as_mut().map(|watchdog| watchdog.beat(now)) {
@@ -96,6 +97,14 @@ impl LiveGateway {
 
     pub(super) fn is_given_up(&self, side: Side, now: Instant) -> bool {
         self.deleted[side as usize].is_some_and(|until| until <= now)
+    }
+
+    /// Says once that another gateway answers over the satellite.
+    fn note_peer(&mut self) {
+        if !self.peer_said && self.gateway.peer_known() {
+            self.peer_said = true;
+            tracing::info!("another gateway answers over the satellite");
+        }
     }
 
     /// Writes the line of totals when it is time.
