@@ -24,7 +24,10 @@ pub enum InstanceError {
     #[error(transparent)]
     Directory(#[from] RuntimeDirError),
     /// The system did not let us ask.
-    #[error("cannot tell whether another {name} runs: {source}")]
+    #[error(
+        "cannot tell whether another {name} runs: {source}; /run (or $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR) has to be \
+         writable: in a container, mount a tmpfs there"
+    )]
     Io {
         /// What was to be locked.
         name: String,

@@ -281,7 +281,8 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
         (Some(Asked::Disable), _) => return switch::run(Turn::Observe),
         (Some(Asked::Status { json }), _) => (Topic::Status, *json),
         (Some(Asked::Report { html: Some(file), .. }), _) => {
-            fs::write(file, answers::ask(Topic::ReportPage, false)?)?;
+            fs::write(file, answers::ask(Topic::ReportPage, false)?)
+                .map_err(|error| Error::Inquiry(format!("{}: {error}", file.display())))?;
             return Ok(ExitCode::SUCCESS);
         }
         (Some(Asked::Report { html: None, json }), _) => (Topic::Report, *json),
