@@ -2,7 +2,8 @@
 //! about it. It changes nothing.
 
 use super::answers::Topic;
-use super::{Error, answers, config, names, reasons, surroundings_of};
+use super::interfaces::{names, surroundings_of};
+use super::{Error, answers, config, reasons};
 use crate::bump::{self, DiversionState};
 use bentpipe_gateway::Reason;
 use bentpipe_linux::interface::{self, InterfaceError, check_forwarding};

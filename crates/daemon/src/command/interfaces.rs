@@ -2,12 +2,14 @@
 //!
 //! A tunnel, a modem and a VLAN are made by other programs.
 
-use super::{Error, config, names};
-use bentpipe_config::gateway::GatewayFile;
+use super::{Error, config};
+use crate::invocation;
+use bentpipe_config::gateway::{GatewayFile, Interface};
 use bentpipe_linux::interface::{InterfaceError, check_forwarding, min_mtu};
 use bentpipe_linux::poll::is_readable;
 use bentpipe_linux::service_manager::ServiceManager;
 use bentpipe_linux::signals::{Signal, Signals};
+use bentpipe_linux::surroundings::{Side, Surroundings};
 use nix::net::if_::if_nametoindex;
 use std::path::Path;
 use std::thread;
@@ -21,6 +23,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What an interface carries that is not there yet: IPv6's minimum (RFC 8200, section 5).
 const UNKNOWN_MTU: u16 = 1280;
+
+/// The names of a side's interfaces.
+pub(super) fn names(side: &[Interface]) -> Vec<String> {
+    side.iter().map(|interface| interface.name.clone()).collect()
+}
+
+/// The surroundings of the interfaces of both sides.
+pub(super) fn surroundings_of(lan: &[String], satellite: &[String]) -> Surroundings {
+    let side = |interfaces: &[String], tun: &str| Side {
+        interfaces: interfaces.to_vec(),
+        tun: tun.into(),
+    };
+    let [inner, outer] = invocation::tuns();
+    Surroundings::of([side(lan, &inner), side(satellite, &outer)])
+}
 
 /// The interfaces of both sides that are there.
 #[derive(Debug)]

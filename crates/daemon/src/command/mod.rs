@@ -17,38 +17,27 @@ mod reasons;
 mod record;
 mod reload;
 mod report;
+mod running;
 mod switch;
 mod top;
 mod why;
 
 use answers::Topic;
-use condition::Condition;
-use reload::LastReload;
 
-use crate::bump::{self, BumpConfig, BumpError, Monitor};
+use crate::bump::BumpError;
 use crate::control::Turn;
-use crate::gateway::LiveGateway;
 use crate::invocation::{self, InstanceName};
-use crate::session_records::{SessionRecordFile, SessionRecordFileError};
-use crate::watchdog::{self, WatchError, Watchdog};
-use bentpipe_config::gateway::Interface;
-use bentpipe_linux::bpf::Attachment;
-use bentpipe_linux::instance::{Instance, InstanceError};
+use crate::watchdog::{self, WatchError};
+use bentpipe_linux::instance::InstanceError;
 use bentpipe_linux::interface::InterfaceError;
-use bentpipe_linux::older::remove_older_gateways;
 use bentpipe_linux::poll::LoopError;
-use bentpipe_linux::privileges::{self, PrivilegeError};
+use bentpipe_linux::privileges::PrivilegeError;
 use bentpipe_linux::serve::{ClientError, ServeError};
-use bentpipe_linux::service_manager::ServiceManager;
-use bentpipe_linux::signals::{self, Signals};
-use bentpipe_linux::surroundings::{Side, Surroundings};
-use bentpipe_linux::tun::{Offload, TunError};
 use bentpipe_terminal::outputs::Outputs;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// Splits the TCP connections that this host forwards between its LAN and a satellite link.
@@ -259,13 +248,6 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-/// How long a predecessor's watchdog may take to remove what that left.
-const CLEARING: Duration = Duration::from_secs(2);
-
-/// Connections whose packets are taken beside those that are split: forwarded ones that may be
-/// split later, and those of a flood of SYNs until they are let go.
-const OTHERS: usize = 65_536;
-
 /// The exit code where the file is wrong, lest a service manager tries it again: `EX_CONFIG` of
 /// sysexits(3).
 const WRONG_CONFIGURATION: u8 = 78;
@@ -295,7 +277,7 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
             return Ok(ExitCode::SUCCESS);
         }
         (None, Some(path)) => {
-            let result = split(path, arguments, outputs);
+            let result = running::run(path, arguments, outputs);
             return match result {
                 Err(error @ Error::Config(_)) => Ok(outputs.fail(&error, WRONG_CONFIGURATION)),
                 result => result,
@@ -315,129 +297,4 @@ fn ask_for_top(question: top::Question) -> Result<Vec<u8>, ClientError> {
         top::Question::Unsplit => Topic::Unsplit,
     };
     answers::ask(topic, true)
-}
-
-/// Splits connections until a signal comes.
-fn split(path: &Path, arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Error> {
-    let mut file = config::read(path)?;
-    let (service, tuns) = (invocation::service(), invocation::tuns());
-    panics::log();
-    signals::dump_core_upon_second_quit()?;
-    let signals = Signals::catch_all()?;
-    let manager = ServiceManager::of_environment();
-    if !arguments.wait {
-        interfaces::all(&file)?;
-    }
-    let instance = Instance::lock_within(&service, CLEARING)?;
-    let there = match arguments.wait {
-        true => interfaces::wait(path, &mut file, &signals, &manager)?,
-        false => Some(interfaces::all(&file)?),
-    };
-    let Some(there) = there else { return Ok(ExitCode::SUCCESS) };
-    let (lan, satellite) = (names(&file.lan), names(&file.satellite));
-    let observes = file.config.policy.observe;
-    let surroundings = surroundings_of(&lan, &satellite);
-    let mut config = file.config.clone();
-    [config.lan.mtu, config.satellite.mtu] = there.mtus(&file)?;
-    for left in remove_older_gateways() {
-        tracing::warn!("removed, as an older version had left it: {left}");
-    }
-    let set_up = bump::set_up(&BumpConfig {
-        devices: satellite.clone(),
-        lan: Some(lan.clone()),
-        tuns,
-        offload: Offload::Tcp,
-        connections: (config.max_flows + OTHERS) as u32,
-        attachment: Attachment::of_this_kernel(),
-        reject_quic: file.reject_quic,
-    });
-    let (wire, table, tuns) = set_up.map_err(|error| match error {
-        BumpError::Tun(TunError::Busy(device)) => Error::Another(device),
-        error => error.into(),
-    })?;
-    let soft_state = config.soft_state;
-    let mut gateway = LiveGateway::new(tuns, config)?;
-    gateway.takes(Arc::clone(&table));
-    let left = SessionRecordFile::of(&service)?;
-    recall(&mut gateway, &left);
-    gateway.log_every(file.log_every);
-    let diversion = bump::DiversionState::default();
-    let reload = LastReload::default();
-    let lost = Arc::new(outputs.lost());
-    let condition = Condition { diversion: diversion.clone(), lost, reload };
-    let client = gateway.control_client();
-    let servers = answers::serve(&client, file.metrics, &condition, surroundings.clone())?;
-    // Here, as the servers have what they listen on, and see to their threads' privileges
-    // themselves, as the log's thread does; all other threads and processes are still to come.
-    privileges::give_up_as_gateway()?;
-    let (drain, client, last) = (file.drain, gateway.control_client(), condition.reload);
-    gateway.reloaded_by(reload::begin(path.to_owned(), file, client, last)?);
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(invocation::arguments("watchdog"));
-    gateway.watched_by(Watchdog::start(command, table.vouching())?);
-    let (monitor, device_events) = Monitor::start(wire, surroundings, diversion.clone())?;
-    gateway.listen_to(device_events);
-    let does = if observes { "observes" } else { "splits" };
-    tracing::info!("{does} connections between {} and {}", lan.join(", "), satellite.join(", "));
-    diversion::log(&diversion);
-    gateway.begin();
-    gateway.reports_to(manager);
-    outputs.print(&format!("{}: ready\n", invocation::command()))?;
-    let result = panics::ends_with(|| gateway.run(&signals, drain));
-    // Before anything that may take its time: nothing is taken any more, and what was goes on.
-    if table.vouching().retract().is_ok() {
-        gateway.empty();
-    }
-    drop(monitor);
-    if soft_state && result.is_ok() {
-        leave(&gateway, &left);
-    }
-    let report = report::Report { totals: gateway.totals() };
-    // Those who still wait for an answer are told that there will be none; and our name is free
-    // before the lock is, so that the next gateway has it.
-    drop((gateway, servers, instance));
-    outputs.print(&if arguments.json {
-        format!("{}\n", report.json())
-    } else {
-        report.to_string()
-    })?;
-    result?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn names(side: &[Interface]) -> Vec<String> {
-    side.iter().map(|interface| interface.name.clone()).collect()
-}
-
-fn surroundings_of(lan: &[String], satellite: &[String]) -> Surroundings {
-    let side = |interfaces: &[String], tun: &str| Side {
-        interfaces: interfaces.to_vec(),
-        tun: tun.into(),
-    };
-    let [inner, outer] = invocation::tuns();
-    Surroundings::of([side(lan, &inner), side(satellite, &outer)])
-}
-
-/// Knows from now on what another gateway has left. It is taken away even where nobody wants to
-/// know.
-fn recall(gateway: &mut LiveGateway, left: &SessionRecordFile) {
-    match left.take() {
-        Ok(records) if records.is_empty() => {}
-        Ok(records) => {
-            tracing::info!(connections = records.len(), "another gateway has left them");
-            gateway.recall(&records);
-        }
-        // As after any long stop: they are forwarded for good.
-        Err(error @ SessionRecordFileError::Old(_)) => {
-            tracing::info!(%error, "what another gateway has left is not used");
-        }
-        Err(error) => tracing::warn!(%error, "what another gateway has left is not used"),
-    }
-}
-
-/// Leaves the connections that have been handed back to the next gateway.
-fn leave(gateway: &LiveGateway, left: &SessionRecordFile) {
-    if let Err(error) = left.leave(gateway.records()) {
-        tracing::warn!(%error, "nothing is left to the next gateway");
-    }
 }
