@@ -100,7 +100,7 @@ under_load() { # WHAT COMMAND...
 under_load "the firewall is loaded again without a gateway" systemctl restart nftables
 
 # -- installed --------------------------------------------------------------------------------------------------------
-find / -xdev \( -path /proc -o -path /sys -o -path /trial \) -prune -o -print 2>/dev/null | sort >/root/before
+find / -xdev \( -path /proc -o -path /sys -o -path /trial \) -prune -o -print 2>/dev/null | sort >/tmp/before
 holds "the package installs" dpkg -i $trial/first.deb
 grep -A8 'nothing runs' /tmp/said | tee /tmp/installed
 holds "installing says what this host lacks and has" grep -q 'interfaces: .*sat0' /tmp/installed
@@ -188,8 +188,8 @@ rm /etc/bentpipe/two.toml
 holds "the package is purged" dpkg -P bentpipe-gateway
 userdel engineer
 userdel stranger
-find / -xdev \( -path /proc -o -path /sys -o -path /trial \) -prune -o -print 2>/dev/null | sort >/root/after
-comm -13 /root/before /root/after | grep -v -e ^/root/ -e ^/tmp/ -e ^/var/log/ -e ^/var/lib/dpkg -e ^/var/lib/systemd -e ^/var/cache -e '^/etc/.*-$' >/tmp/left
+find / -xdev \( -path /proc -o -path /sys -o -path /trial \) -prune -o -print 2>/dev/null | sort >/tmp/after
+comm -13 /tmp/before /tmp/after | grep -v -e ^/tmp/ -e ^/var/log/ -e ^/var/lib/dpkg -e ^/var/lib/systemd -e ^/var/cache -e '^/etc/.*-$' >/tmp/left
 holds "purging leaves nothing" test ! -s /tmp/left -a ! -e /run/bentpipe/gateway
 cat /tmp/left
 holds "nor a user" not getent passwd bentpipe

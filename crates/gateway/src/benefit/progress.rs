@@ -21,7 +21,7 @@ const _: () = assert!(size_of::<Progress>() <= 8);
 
 /// Bits of the count of filled holes. So active times of up to four hours are told apart.
 const FILLED: u32 = 8;
-const MOST_FILLED: u32 = (1 << FILLED) - 1;
+const MAX_FILLED: u32 = (1 << FILLED) - 1;
 const LONGEST: u32 = u32::MAX >> FILLED;
 
 impl Progress {
@@ -44,7 +44,7 @@ impl Progress {
 
     /// How often that was so, at most 255 times.
     pub(crate) fn filled(&self) -> u32 {
-        self.active_and_filled & MOST_FILLED
+        self.active_and_filled & MAX_FILLED
     }
 
     /// The time from the beginning to the last progress, without pauses. None if there was none.
@@ -57,7 +57,7 @@ impl Progress {
     }
 
     fn set(&mut self, active: u32, filled: u32) {
-        self.active_and_filled = active.min(LONGEST) << FILLED | filled.min(MOST_FILLED);
+        self.active_and_filled = active.min(LONGEST) << FILLED | filled.min(MAX_FILLED);
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
         let mut progress = Progress::default();
         progress.note(Instant::FAR_FUTURE, Instant::ZERO, true);
         (0..1000).for_each(|_| progress.note_filled());
-        assert_eq!(progress.filled(), MOST_FILLED);
+        assert_eq!(progress.filled(), MAX_FILLED);
         assert_eq!(progress.took(), Some(Duration::from_millis(LONGEST.into())));
     }
 }

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 impl Row for SubscriberRow {
     type Id = IpAddr;
     const COLUMNS: &'static [Column<SubscriberRow>] = &[
-        Column::unseen("rate", |row| Rank::number(row.sums.up_bps + row.sums.down_bps)),
+        rate(),
         Column::<SubscriberRow>::text(
             "subscriber",
             20,
@@ -19,27 +19,9 @@ impl Row for SubscriberRow {
             |row| Rank::Address(row.address, 0),
         )
         .up_to(39),
-        Column::number(
-            "flows",
-            6,
-            0,
-            |row, _| row.sums.flows.to_string(),
-            |row| Rank::number(row.sums.flows as f64),
-        ),
-        Column::number(
-            "up",
-            5,
-            0,
-            |row, _| units::short(row.sums.up_bps),
-            |row| Rank::number(row.sums.up_bps),
-        ),
-        Column::number(
-            "down",
-            5,
-            0,
-            |row, _| units::short(row.sums.down_bps),
-            |row| Rank::number(row.sums.down_bps),
-        ),
+        flows(6),
+        up("up"),
+        down("down"),
         Column::number(
             "up B",
             6,
@@ -54,21 +36,9 @@ impl Row for SubscriberRow {
             |row, _| units::short(row.sums.down_bytes as f64),
             |row| Rank::number(row.sums.down_bytes as f64),
         ),
-        Column::number(
-            "retr",
-            4,
-            0,
-            |row, _| units::share(row.sums.recent.share()),
-            |row| Rank::Number(row.sums.recent.share()),
-        ),
-        Column::number(
-            "held",
-            5,
-            0,
-            |row, _| units::short(row.sums.held_bytes as f64),
-            |row| Rank::number(row.sums.held_bytes as f64),
-        ),
-        most_by(),
+        retransmitted(),
+        held(0),
+        held_back_by(),
     ];
 
     fn id(&self) -> IpAddr {
@@ -83,7 +53,7 @@ impl Row for SubscriberRow {
 impl Row for RemoteRow {
     type Id = Word;
     const COLUMNS: &'static [Column<RemoteRow>] = &[
-        Column::unseen("rate", |row| Rank::number(row.sums.up_bps + row.sums.down_bps)),
+        rate(),
         Column::<RemoteRow>::text(
             "remote",
             18,
@@ -92,27 +62,9 @@ impl Row for RemoteRow {
             |row| Rank::Text(row.name.to_string()),
         )
         .up_to(43),
-        Column::number(
-            "flows",
-            5,
-            0,
-            |row, _| row.sums.flows.to_string(),
-            |row| Rank::number(row.sums.flows as f64),
-        ),
-        Column::number(
-            "to it",
-            5,
-            0,
-            |row, _| units::short(row.sums.up_bps),
-            |row| Rank::number(row.sums.up_bps),
-        ),
-        Column::number(
-            "from",
-            5,
-            0,
-            |row, _| units::short(row.sums.down_bps),
-            |row| Rank::number(row.sums.down_bps),
-        ),
+        flows(5),
+        up("to it"),
+        down("from"),
         Column::number(
             "used at",
             7,
@@ -134,20 +86,8 @@ impl Row for RemoteRow {
             |row, _| units::millis(row.queue_s),
             |row| Rank::Number(row.queue_s),
         ),
-        Column::number(
-            "retr",
-            4,
-            0,
-            |row, _| units::share(row.sums.recent.share()),
-            |row| Rank::Number(row.sums.recent.share()),
-        ),
-        Column::number(
-            "held",
-            5,
-            90,
-            |row, _| units::short(row.sums.held_bytes as f64),
-            |row| Rank::number(row.sums.held_bytes as f64),
-        ),
+        retransmitted(),
+        held(90),
         Column::number(
             "window",
             6,
@@ -155,7 +95,7 @@ impl Row for RemoteRow {
             |row, _| units::short_or_none(row.window_bytes.map(|bytes| bytes as f64)),
             |row| Rank::Number(row.window_bytes.map(|bytes| bytes as f64)),
         ),
-        most_by(),
+        held_back_by(),
     ];
 
     fn id(&self) -> Word {
@@ -184,8 +124,39 @@ impl Summed for RemoteRow {
     }
 }
 
+/// The rate both ways, by which both lists are sorted.
+const fn rate<R: Summed>() -> Column<R> {
+    Column::unseen("rate", |row: &R| Rank::number(row.sums().up_bps + row.sums().down_bps))
+}
+
+const fn flows<R: Summed>(width: usize) -> Column<R> {
+    let cell = |row: &R, _| row.sums().flows.to_string();
+    Column::number("flows", width, 0, cell, |row| Rank::number(row.sums().flows as f64))
+}
+
+const fn up<R: Summed>(head: &'static str) -> Column<R> {
+    let cell = |row: &R, _| units::short(row.sums().up_bps);
+    Column::number(head, 5, 0, cell, |row| Rank::number(row.sums().up_bps))
+}
+
+const fn down<R: Summed>(head: &'static str) -> Column<R> {
+    let cell = |row: &R, _| units::short(row.sums().down_bps);
+    Column::number(head, 5, 0, cell, |row| Rank::number(row.sums().down_bps))
+}
+
+const fn retransmitted<R: Summed>() -> Column<R> {
+    let cell = |row: &R, _| units::share(row.sums().recent.share());
+    Column::number("retr", 4, 0, cell, |row| Rank::Number(row.sums().recent.share()))
+}
+
+/// The bytes held, on terminals from this width on.
+const fn held<R: Summed>(from: usize) -> Column<R> {
+    let cell = |row: &R, _| units::short(row.sums().held_bytes as f64);
+    Column::number("held", 5, from, cell, |row| Rank::number(row.sums().held_bytes as f64))
+}
+
 /// The limiter that holds most flows of a group back.
-const fn most_by<R: Summed>() -> Column<R> {
+const fn held_back_by<R: Summed>() -> Column<R> {
     let cell = |row: &R, _| held_back(row.sums().held_back.as_ref());
     Column::text("most by", 9, 0, cell, |row| Rank::Text(held_back(row.sums().held_back.as_ref())))
 }
