@@ -145,7 +145,7 @@ impl TolerantCubic {
         // queue longer.
         let smss = ack.smss;
         let mut window = self.window();
-        if let (Some(base), Some(product)) = (self.path.base(), self.path.product()) {
+        if let (Some(base), Some(product)) = (self.path.held_base(), self.path.product()) {
             let held = Bytes::from_f64(PROBE * product.as_f64());
             let fastest = self.train.fastest().unwrap_or(f64::INFINITY);
             let carried = Bytes::from_f64(TRAIN_PROBE * fastest * base.as_secs_f64());
