@@ -95,7 +95,8 @@ pub trait Buffer: Default + fmt::Debug {
 pub struct Chunks {
     /// Index (offset ÷ chunk size) of the first slot.
     first: u64,
-    slots: VecDeque<Option<Box<[u8; Chunks::SIZE]>>>,
+    /// Each up to the last byte written into it: none is cleared in vain.
+    slots: VecDeque<Option<Vec<u8>>>,
     allocated: usize,
     /// One past the last byte written.
     end: Offset,
@@ -117,8 +118,8 @@ impl Chunks {
                 self.slots.get(usize::try_from(index.checked_sub(first)?).ok()?)?.as_ref()?;
             let base = index * size;
             let from = range.start.saturating_sub(base) as usize;
-            let to = (range.end - base).min(size) as usize;
-            Some(&chunk[from..to])
+            let to = (range.end - base).min(chunk.len() as u64) as usize;
+            chunk.get(from..to)
         })
     }
 }
@@ -148,12 +149,18 @@ impl Buffer for Chunks {
             let allocated = &mut self.allocated;
             let chunk = self.slots[slot].get_or_insert_with(|| {
                 *allocated += 1;
-                Box::new([0; Self::SIZE])
+                Vec::with_capacity(Self::SIZE)
             });
             let from = (at % size) as usize;
-            let len = bytes.len().min(Self::SIZE - from);
-            chunk[from..from + len].copy_from_slice(&bytes[..len]);
-            bytes = &bytes[len..];
+            let (here, rest) = bytes.split_at(bytes.len().min(Self::SIZE - from));
+            if chunk.len() < from {
+                chunk.resize(from, 0);
+            }
+            let len = here.len();
+            let (again, new) = here.split_at(len.min(chunk.len() - from));
+            chunk[from..from + again.len()].copy_from_slice(again);
+            chunk.extend_from_slice(new);
+            bytes = rest;
             at += len as u64;
         }
     }
