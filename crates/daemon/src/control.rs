@@ -5,6 +5,7 @@
 //! its own: what is slow, writing an answer out, never holds up a packet.
 
 use crate::bump::passed::{Crossed, PassedPrefix};
+use crate::gateway::Work;
 use crate::tap::{self, Outlet, Tap, TapConfig};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
@@ -12,6 +13,7 @@ use bentpipe_gateway::benefit::Transfers;
 use bentpipe_gateway::{
     Config, FlowState, FlowView, LinkView, Prospect, RemoteView, Side, Summary, Unsplit,
 };
+use bentpipe_linux::process_usage::ProcessUsage;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -98,8 +100,10 @@ pub struct Totals {
     pub uptime: Duration,
     /// What it has counted.
     pub summary: Summary,
-    /// Packets that the kernel did not take.
-    pub refused: u64,
+    /// What it has asked of the kernel.
+    pub work: Work,
+    /// What its process has used of the machine.
+    pub usage: ProcessUsage,
     /// The traffic over the satellite's devices, as far as the kernel's programs see it.
     pub crossed: Crossed,
     /// Flows in the table, by how far they have come.
@@ -350,7 +354,8 @@ mod tests {
         Totals {
             uptime: Duration::from_secs(1),
             summary: Summary::default(),
-            refused: 0,
+            work: Work::default(),
+            usage: ProcessUsage::default(),
             crossed: Crossed::default(),
             flows: FlowState::ALL.map(|state| (state, flows)),
             held: Bytes::new(0),

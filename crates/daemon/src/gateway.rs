@@ -12,6 +12,7 @@ mod return_check;
 mod service;
 mod signals;
 mod trial;
+mod work;
 
 use crate::bump::Table;
 use crate::bump::device_events::DeviceEvents;
@@ -39,6 +40,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+pub use work::{DeviceWork, Work};
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
@@ -55,9 +57,7 @@ pub struct LiveGateway {
     tuns: [Tun; 2],
     gateway: Gateway,
     ingress: Ingress,
-    refused: u64,
-    /// Packets that it did, by side.
-    written: [u64; 2],
+    work: Work,
     questions: Questions,
     control_client: ControlClient,
     tap: Option<Tap>,
@@ -98,8 +98,7 @@ impl LiveGateway {
             tuns,
             gateway,
             ingress: Ingress::default(),
-            refused: 0,
-            written: [0; 2],
+            work: Work::default(),
             questions,
             control_client,
             tap: None,
@@ -195,6 +194,7 @@ impl LiveGateway {
             let next = [self.gateway.poll_timeout(), end, duties, late];
             let next = next.into_iter().flatten().min();
             let tuns = (&self.tuns, self.deleted.map(|until| until.is_none()));
+            self.work.waits += 1;
             let ready = poll::wait(&self.clock, tuns, signals, Some(&self.questions), next)?;
             if ready.signal.is_some_and(|signal| self.ends_by(signal, end.is_some())) {
                 let now = self.clock.now();
@@ -251,7 +251,7 @@ impl LiveGateway {
     fn receive(&mut self, side: Side, buffer: &mut [u8]) -> Result<bool, LoopError> {
         for _ in 0..BURST {
             let tun = &self.tuns[side as usize];
-            let (header, bytes) = match tun.read(buffer) {
+            let (header, bytes) = match self.work.devices[side as usize].read(tun, buffer) {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(true),
                 Err(ReadError::Header(error)) => {
@@ -344,14 +344,9 @@ impl LiveGateway {
             }
             let header = vnet_hdr(&transmit, headers.len());
             let to = transmit.to.other() as usize;
-            let device = &self.tuns[to];
-            match device.write(&header, &slices[..count]) {
-                Ok(()) => self.written[to] += 1,
-                Err(error) => {
-                    tracing::debug!(device = device.name(), %error, "packet not taken");
-                    self.refused += 1;
-                }
-            }
+            let work = &mut self.work.devices[to];
+            work.write(&self.tuns[to], &header, &slices[..count]);
+            work.bare_acks += u64::from(transmit.is_bare_ack());
         }
         if let Some(tap) = &mut self.tap {
             tap.drained(now, &self.gateway);
@@ -363,14 +358,7 @@ impl LiveGateway {
         if self.reads_copies() {
             return;
         }
-        let device = &self.tuns[side as usize];
-        match device.write(header, slices) {
-            Ok(()) => self.written[side as usize] += 1,
-            Err(error) => {
-                tracing::debug!(device = device.name(), %error, "packet not taken");
-                self.refused += 1;
-            }
-        }
+        self.work.devices[side as usize].write(&self.tuns[side as usize], header, slices);
     }
 }
 

@@ -20,6 +20,7 @@ pub mod output;
 pub mod packet;
 pub mod poll;
 pub mod privileges;
+pub mod process_usage;
 pub mod processor_times;
 pub mod real_time;
 pub mod runtime_dir;

@@ -135,7 +135,7 @@ pub(super) fn text(totals: &Totals, transfers: &Transfers, condition: &Condition
         summary.side(side).discarded
     });
     let help = "Packets that the kernel did not take";
-    page.alone("refused_packets_total", "counter", help, totals.refused);
+    page.alone("refused_packets_total", "counter", help, totals.work.refused());
     let help = "Lines of the log that could not be written";
     page.alone("log_lost_lines_total", "counter", help, condition.lost_lines());
     page.0

@@ -1,10 +1,11 @@
 //! What the gateway has done: told at its end, and to whoever asks before.
 
+mod json;
+
 use super::flows::span;
 use crate::control::Totals;
-use bentpipe_core::units::{Bytes, Rate};
-use bentpipe_gateway::{LinkView, Reason, Release, RemoteView, Side, Summary, TakenFor, Traffic};
-use serde_json::{Value, json};
+use bentpipe_core::units::Rate;
+use bentpipe_gateway::{LinkView, Reason, Side, Summary, TakenFor, Traffic};
 use std::fmt::{self, Write};
 
 /// The gateway's totals.
@@ -79,8 +80,8 @@ impl fmt::Display for Report {
         if lost_bytes > 0 {
             writeln!(out, "acknowledged but not delivered, flows reset: {lost_bytes} bytes")?;
         }
-        if self.totals.refused > 0 {
-            writeln!(out, "packets that the kernel did not take: {}", self.totals.refused)?;
+        if self.totals.work.refused() > 0 {
+            writeln!(out, "packets that the kernel did not take: {}", self.totals.work.refused())?;
         }
         Ok(())
     }
@@ -134,84 +135,6 @@ impl Report {
             self.totals.acknowledgments
         )
     }
-
-    /// The same for machines.
-    pub(super) fn status_json(&self) -> Value {
-        let Totals { uptime, held, memory, peer_known, satellite_link: link, .. } = self.totals;
-        let flows: Value =
-            self.totals.flows.iter().map(|(state, n)| (state.name(), json!(n))).collect();
-        json!({
-            "uptime_s": uptime.as_secs_f64(),
-            "peer_known": peer_known,
-            "satellite_link": {
-                "losses": link.losses.name(),
-                "circuit_broken": link.circuit_broken,
-                "rate_bps": link.rate.map(Rate::bits_per_sec),
-                "rate_told": link.told,
-                "contradiction": link.contradiction.map(|theirs| theirs.to_string()),
-                "used_at_bps": link.used_at.map(Rate::bits_per_sec),
-            },
-            "remotes": self.totals.remotes.iter().map(remote).collect::<Value>(),
-            "flows": flows,
-            "held_bytes": held.count(),
-            "memory_bytes": memory.count(),
-            "satellite_acknowledgments": self.totals.acknowledgments,
-            "totals": self.json(),
-        })
-    }
-
-    /// What the gateway has done since it began, for machines.
-    pub(super) fn json(&self) -> Value {
-        let summary = &self.totals.summary;
-        let forwarded = |count: &dyn Fn(Reason) -> u64| -> Value {
-            Reason::ALL.into_iter().map(|reason| (reason.name(), json!(count(reason)))).collect()
-        };
-        let side = |side| {
-            let stats = summary.side(side);
-            json!({
-                "received_bytes": stats.received_bytes,
-                "delivered_bytes": stats.delivered_bytes,
-                "retransmissions": stats.retransmissions,
-                "retransmitted_bytes": stats.retransmitted_bytes,
-                "timeouts": stats.timeouts,
-                "discarded": stats.discarded,
-            })
-        };
-        let Shares { of_packets, of_bytes, of_flows } = Shares::of(summary);
-        json!({
-            "split": summary.split,
-            "adopted": summary.adopted,
-            "closed": summary.closed,
-            "reset": summary.reset,
-            "released": Release::ALL
-                .into_iter()
-                .map(|why| (why.name(), json!(summary.released(why))))
-                .collect::<Value>(),
-            "panicked": summary.panicked,
-            "route_changes": summary.route_changes,
-            "path_mtu_falls": summary.path_mtu_falls,
-            "lost_bytes": summary.lost_bytes,
-            "forwarded_resets": summary.forwarded_resets,
-            "split_packets": summary.split_traffic.packets,
-            "split_bytes": summary.split_traffic.bytes,
-            "forwarded_flows": forwarded(&|reason| summary.forwarded_flows(reason)),
-            "forwarded_packets": forwarded(&|reason| summary.forwarded(reason).packets),
-            "forwarded_bytes": forwarded(&|reason| summary.forwarded(reason).bytes),
-            "forwarded_share": { "flows": of_flows, "packets": of_packets, "bytes": of_bytes },
-            "legs": { "lan": side(Side::Lan), "satellite": side(Side::Satellite) },
-            "refused_by_kernel_packets": self.totals.refused,
-        })
-    }
-}
-
-/// A remote for machines.
-fn remote(remote: &RemoteView) -> Value {
-    json!({
-        "name": remote.name.to_string(),
-        "flows": remote.flows,
-        "used_at_bps": remote.used_at.map(Rate::bits_per_sec),
-        "window_bytes": remote.window.map(Bytes::count),
-    })
 }
 
 /// The satellite link in a line.
@@ -277,8 +200,12 @@ impl Shares {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::gateway::Work;
     use bentpipe_core::time::Duration;
-    use bentpipe_gateway::{Config, FlowState, Gateway, RemoteName, ToldLink};
+    use bentpipe_core::units::Bytes;
+    use bentpipe_gateway::{Config, FlowState, Gateway, RemoteName, RemoteView, ToldLink};
+    use bentpipe_linux::process_usage::ProcessUsage;
+    use serde_json::{Value, json};
 
     /// Totals of a gateway that three packets of no flow have crossed, 1000 bytes each.
     pub(in super::super) fn totals() -> Totals {
@@ -292,7 +219,8 @@ pub(super) mod tests {
         Totals {
             uptime: Duration::from_millis(3_725_500),
             summary,
-            refused: 0,
+            work: Work::default(),
+            usage: ProcessUsage::default(),
             crossed: super::super::passed::tests::crossed(),
             flows: FlowState::ALL.map(|s| (s, if s == FlowState::Open { 12 } else { 0 })),
             held: Bytes::new(32_768),

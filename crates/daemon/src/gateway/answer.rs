@@ -5,6 +5,7 @@ use crate::control::{Connection, Details, Order, Question, Totals};
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::FlowState;
+use bentpipe_linux::process_usage::ProcessUsage;
 
 /// Flows that are looked at for an answer before packets have their turn: well under a millisecond.
 const PORTION: usize = 128;
@@ -79,7 +80,8 @@ impl LiveGateway {
         Totals {
             uptime: now.saturating_since(Instant::ZERO),
             summary: self.gateway.summary(),
-            refused: self.refused,
+            work: self.work,
+            usage: ProcessUsage::now(),
             crossed: self.crossed(),
             flows,
             held: Bytes::new(self.gateway.held() as u64),

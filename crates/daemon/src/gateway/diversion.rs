@@ -195,7 +195,7 @@ impl LiveGateway {
             && let Ok(returned) = diversion.table.returned()
         {
             let carries = device_events.carries() && !asleep;
-            if diversion.return_check.is_silent(now, self.written, returned, carries) {
+            if diversion.return_check.is_silent(now, self.work.writes(), returned, carries) {
                 device_events.tell_of_silence();
             }
         }

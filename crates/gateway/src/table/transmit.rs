@@ -6,7 +6,7 @@ use crate::leg::Leg;
 use crate::observe::Reason;
 use bentpipe_core::tcp::cause::Cause;
 use bentpipe_core::units::Offset;
-use bentpipe_core::wire::{AckRewrite, IpHeader, TcpHeader};
+use bentpipe_core::wire::{AckRewrite, Flags, IpHeader, TcpHeader};
 use std::ops::Range;
 
 /// What is to become of a packet.
@@ -42,6 +42,11 @@ impl Transmit {
     /// Payload length in bytes.
     pub fn payload_len(&self) -> usize {
         (self.data.end - self.data.start).as_len()
+    }
+
+    /// Whether it acknowledges, and says nothing else.
+    pub fn is_bare_ack(&self) -> bool {
+        self.tcp.flags == Flags::ACK && self.payload_len() == 0
     }
 
     /// How many packets it becomes.
