@@ -5,11 +5,14 @@ use super::SplicedFlow;
 use crate::leg::Leg;
 use crate::mechanisms::{Backlog, Observed, Offered, is_unheard};
 use crate::segment::Segment;
-use crate::splice::Allowance;
+use crate::splice::{Allowance, MIN_NEAR};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
 use bentpipe_core::wire::Flags;
+
+/// A satellite's round trip is longer.
+const NEAR: Duration = Duration::from_millis(8);
 
 impl<B: Buffer> SplicedFlow<B> {
     /// Lets each leg's window open as far as its stream has room: right edges stand at what the
@@ -34,6 +37,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let limit = sender.snd_una() + room;
         let edge = match &self.aqms[leg] {
             Some(aqm) => aqm.edge(limit, sender.snd_nxt(), self.backlog(leg, room)),
+            None if self.is_near() && room >= MIN_NEAR => self.splice.leg(leg).whole_bursts(limit),
             None => limit,
         };
         self.splice.tcb_mut(leg).receiver.open_in_steps(now, edge);
@@ -52,8 +56,17 @@ impl<B: Buffer> SplicedFlow<B> {
     pub(super) fn room(&self, leg: Leg, allowance: Allowance) -> Bytes {
         // Wherever in a chunk it begins, or the window would open by chunks.
         let share = allowance.share.saturating_sub(B::UNIT - Bytes::ONE);
-        let wanted = self.tuners[leg].capacity() + self.sent_unheard(leg);
+        let mut wanted = self.tuners[leg].capacity() + self.sent_unheard(leg);
+        if self.is_near() {
+            wanted = wanted.min(allowance.near);
+        }
         wanted.min(allowance.max.max(share))
+    }
+
+    /// Whether both hosts are so near that windows cover what this machine takes for its other
+    /// flows, and no link.
+    fn is_near(&self) -> bool {
+        self.splice.min_round_trip() < NEAR
     }
 
     /// What stream `leg` may hold beyond its capacity: what was sent to a host that is not heard,

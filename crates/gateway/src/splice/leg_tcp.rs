@@ -146,6 +146,15 @@ impl LegTcp {
         self.tcb.sender.rtt().min_rtt().unwrap_or(self.assumed_round_trip)
     }
 
+    /// The last offset up to `edge` behind a whole number of the longest super-segments.
+    ///
+    /// A host near by sends at once what an acknowledgment has opened. Were the window to open by
+    /// less than such a segment, the next ones would be as short for ever.
+    pub(crate) fn whole_bursts(&self, edge: Offset) -> Offset {
+        let rmss = self.tcb.receiver.rmss().max(Bytes::ONE);
+        edge - (edge - Offset::SYN) % (longest_burst(rmss) * rmss)
+    }
+
     /// As much as `round` bytes come in on it in a round trip: they are acknowledged accordingly.
     pub(crate) fn acknowledge_by(&mut self, round: Bytes) {
         let round_trip = self.round_trip();
@@ -206,6 +215,11 @@ impl LegTcp {
     }
 }
 
+/// How many segments of `smss` bytes the longest super-segment has.
+fn longest_burst(smss: Bytes) -> u64 {
+    (Bytes::from(MAX_LEN) - Bytes::new(60)) / smss
+}
+
 /// The sender of a leg as most connections have it.
 pub(crate) fn usual_sender(leg: &LegConfig) -> SenderConfig {
     sender_on(leg, leg.sender.recovery, leg.sender.smss)
@@ -220,11 +234,7 @@ fn sender_config(
     let headers = Bytes::of_len(ip.wire_len() + 20) + options.options_len();
     // Headers take at most 100 bytes of the longest packet.
     let smss = options.smss.min(Bytes::from(leg.mtu.clamp(MIN_MTU, MAX_LEN)) - headers);
-    let segments = if config.super_segments {
-        (Bytes::from(MAX_LEN) - Bytes::new(60)) / smss
-    } else {
-        Bytes::ONE.count()
-    };
+    let segments = if config.super_segments { longest_burst(smss) } else { Bytes::ONE.count() };
     let recovery = leg.sender.recovery.with_sack(options.sack);
     SenderConfig {
         smss,

@@ -14,11 +14,16 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Offset};
 
+/// What a stream between hosts near by may hold in any case, memory allowing: four super-segments.
+pub(crate) const MIN_NEAR: Bytes = Bytes::new(256 << 10);
+
 /// What the gateway as a whole allows a flow at this moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
     /// The most that a stream may hold beyond its share, in bytes.
     pub(crate) max: Bytes,
+    /// The most that a stream between hosts near by may hold, in bytes: all of these have as much.
+    pub(crate) near: Bytes,
     /// What the pool has room for beyond all shares, in bytes.
     pub(crate) free: usize,
     /// What each stream may hold in any case, in bytes of memory.

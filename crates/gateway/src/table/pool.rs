@@ -21,11 +21,16 @@ use super::flow::Phase;
 use crate::Side;
 use crate::config::UNKNOWN_LINK;
 use crate::observe::Reason;
-use crate::splice::Allowance;
+use crate::splice::{Allowance, MIN_NEAR};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 use std::net::IpAddr;
+
+/// Flows between hosts near by may hold one part of so many of what is free, in equal shares: a
+/// window that is as large as what it brings would let the largest ones grow at the others'
+/// expense.
+const NEAR_PART: usize = 16;
 
 /// What a flow takes of the pool and what it holds of that, in bytes, as last accounted for; or all
 /// flows.
@@ -67,6 +72,7 @@ impl<B: Buffer> Gateway<B> {
         let free = if share.is_zero() { self.uncharged() } else { self.free() };
         Allowance {
             max: Bytes::of_len(free) / 4,
+            near: (Bytes::of_len(free / NEAR_PART / self.with_share.max(1))).max(MIN_NEAR),
             free,
             share,
             reset_drain: self.config.reset_drain,
