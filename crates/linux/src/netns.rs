@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use nix::sched::{CloneFlags, setns};
 
@@ -123,9 +123,19 @@ impl Namespace {
     /// If `work` panics.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NetnsError> {
         thread::scope(|scope| {
-            let thread = scope.spawn(|| self.enter().map(|()| work()));
+            let thread = scope.spawn(|| enter(&self.name).map(|()| work()));
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
+    }
+
+    /// Starts a thread inside the namespace, which may outlive this value. Its result is an error
+    /// if it could not enter.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<Result<T, NetnsError>> {
+        let name = self.name.clone();
+        thread::spawn(move || enter(&name).map(|()| work()))
     }
 
     /// A command that runs `program` inside the namespace. `ip netns exec` replaces itself by
@@ -173,19 +183,19 @@ impl Namespace {
             source,
         })
     }
-
-    /// Moves the calling thread into the namespace, for good.
-    fn enter(&self) -> Result<(), NetnsError> {
-        let error = |source| NetnsError::Enter { name: self.name.clone(), source };
-        let file = File::open(Path::new(NETNS_DIR).join(&self.name)).map_err(error)?;
-        setns(file.as_fd(), CloneFlags::CLONE_NEWNET).map_err(|errno| error(errno.into()))
-    }
 }
 
 impl Drop for Namespace {
     fn drop(&mut self) {
         teardown::remove_namespace(&self.name);
     }
+}
+
+/// Moves the calling thread into the namespace `name`, for good.
+fn enter(name: &str) -> Result<(), NetnsError> {
+    let error = |source| NetnsError::Enter { name: name.to_owned(), source };
+    let file = File::open(Path::new(NETNS_DIR).join(name)).map_err(error)?;
+    setns(file.as_fd(), CloneFlags::CLONE_NEWNET).map_err(|errno| error(errno.into()))
 }
 
 /// Joins two namespaces by a cable: device `near.1` in `near.0` and `far.1` in `far.0`, both up.

@@ -48,6 +48,15 @@ impl ProcessorTimes {
         Steal { seconds: steal / 100.0, percent: 100.0 * steal / all }
     }
 
+    /// The seconds of all processors together that were in use since `earlier`.
+    ///
+    /// Any process and the kernel count, and the hypervisor does not.
+    pub fn used_since(self, earlier: ProcessorTimes) -> f64 {
+        let [now, then] =
+            [self, earlier].map(|times| times.all.saturating_sub(times.idle + times.steal));
+        now.saturating_sub(then) as f64 / 100.0
+    }
+
     /// The share of all processors' time that was in use since `earlier`, by any process.
     pub fn busy_since(self, earlier: ProcessorTimes) -> f64 {
         let all = self.all.saturating_sub(earlier.all);
@@ -79,6 +88,7 @@ mod tests {
         let after = times("cpu  40 0 20 120 10 0 10 0 5 0\n");
         assert_eq!(after.busy_since(before), 0.5);
         assert_eq!(before.busy_since(before), 0.0);
+        assert_eq!(after.used_since(before), 0.5);
         assert!(ProcessorTimes::parse("").is_none());
     }
 }

@@ -10,6 +10,7 @@ use crate::network::{
 use crate::proxy::ProxyCommand;
 use bentpipe_config::DocumentError;
 use bentpipe_scenario::{Change, Experiment, Point};
+use std::path::Path;
 
 /// More refusals than this are only counted.
 const SHOWN: usize = 4;
@@ -68,7 +69,7 @@ impl LivePoint {
         let mut text = browser.unwrap_or_default();
         for (_, program) in &self.gateways {
             if let GatewayProgram::Foreign(proxy) = program {
-                let words: Vec<String> = proxy.words().collect();
+                let words: Vec<String> = proxy.words(Path::new("proxy.cfg")).collect();
                 text.push_str(&format!("# {}: {}\n", proxy.name, words.join(" ")));
             }
         }

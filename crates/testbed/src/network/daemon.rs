@@ -37,12 +37,7 @@ impl Ready<'_> {
                 let text = fs::read_to_string(log).unwrap_or_default();
                 text.lines().any(|said| said.starts_with(line))
             }
-            Ready::Listens(namespace, port) => {
-                let tables = ["tcp", "tcp6"].map(|table| format!("/proc/thread-self/net/{table}"));
-                let read = || tables.map(|path| fs::read_to_string(path).unwrap_or_default());
-                let tables = namespace.run(read).unwrap_or_default();
-                tables.iter().any(|table| listens(table, port))
-            }
+            Ready::Listens(namespace, port) => is_listening(namespace, port),
         }
     }
 
@@ -53,6 +48,14 @@ impl Ready<'_> {
             Ready::Listens(_, port) => format!("nothing listens on port {port}"),
         }
     }
+}
+
+/// Tells whether a socket of this namespace listens on this port of TCP.
+pub(super) fn is_listening(namespace: &Namespace, port: u16) -> bool {
+    let tables = ["tcp", "tcp6"].map(|table| format!("/proc/thread-self/net/{table}"));
+    let read = || tables.map(|path| fs::read_to_string(path).unwrap_or_default());
+    let tables = namespace.run(read).unwrap_or_default();
+    tables.iter().any(|table| listens(table, port))
 }
 
 /// Finds a socket that listens on `port` in a table of sockets (proc_pid_net(5)).

@@ -1,16 +1,9 @@
 //! Programs at the gateways' nodes: `bentpipe gateway`, or a foreign proxy with its diversion.
 
 use super::daemon::{self, Ready};
-use super::{Network, NetworkError};
+use super::{Network, NetworkError, diversion};
 use crate::proxy::{PORT, ProxyCommand};
 use bentpipe_linux::netns::Namespace;
-use std::fmt::Write as _;
-
-/// The mark of packets that go to the proxy, and the table of routes that keeps them here.
-const MARK: u32 = 1;
-const TABLE: u32 = 100;
-/// The table of rules that marks them.
-const RULES: &str = "bentpipe-proxy";
 
 /// The program at a gateway's node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +42,11 @@ impl Network {
                 self.start(what, &mut command, Ready::Says("bentpipe gateway: ready"))
             }
             GatewayProgram::Foreign(proxy) => {
-                let mut words = proxy.words();
+                let file = self.folder.path().join(format!("proxy-{number}.cfg"));
+                if let Some(text) = proxy.configuration() {
+                    self.folder.write(&format!("proxy-{number}.cfg"), &text)?;
+                }
+                let mut words = proxy.words(&file);
                 let mut command = namespace.command(words.next().unwrap_or_default());
                 command.args(words);
                 self.start(what, &mut command, Ready::Listens(&namespace, PORT))?;
@@ -67,10 +64,7 @@ impl Network {
         let namespace = Namespace::existing(&node.namespace);
         let what = daemon_name(&node.name);
         if self.state.diverted.contains(&number) {
-            // A command that was killed may have made a part of it.
-            namespace.nft(&format!("table ip {RULES} {{}}\ndelete table ip {RULES}\n"))?;
-            let _ = namespace.ip(&format!("rule delete fwmark {MARK} lookup {TABLE}\n"));
-            let _ = namespace.ip(&format!("route flush table {TABLE}\n"));
+            diversion::end(&namespace)?;
         }
         if let Some(daemon) = self.state.daemon(&what) {
             daemon::end(&[daemon.process]);
@@ -91,24 +85,13 @@ impl Network {
         Ok(namespace.output(&binary, &["gateway", "status", "--json"])?)
     }
 
-    /// Diverts the TCP of all links of a node to the proxy there, as Linux's `tproxy.rst` has it.
+    /// Diverts the TCP of all links of a node to the proxy there.
     fn divert(&mut self, number: usize, namespace: &Namespace) -> Result<(), NetworkError> {
         self.state.diverted.insert(number);
         self.folder.save(&self.state)?;
         let devices = self.state.layout.devices(number);
-        let devices: Vec<String> = devices.map(|(_, device)| format!("\"{device}\"")).collect();
-        let devices = devices.join(", ");
-        namespace.ip(&format!(
-            "rule add fwmark {MARK} lookup {TABLE}\nroute add local default dev lo table {TABLE}\n"
-        ))?;
-        let mut rules = format!("table ip {RULES} {{\n");
-        _ = write!(
-            rules,
-            "chain divert {{\ntype filter hook prerouting priority mangle;\n\
-             iifname {{ {devices} }} meta l4proto tcp tproxy to :{PORT} meta mark set {MARK} accept\n}}\n}}\n"
-        );
-        namespace.nft(&rules)?;
-        Ok(())
+        let devices: Vec<&str> = devices.map(|(_, device)| device).collect();
+        Ok(diversion::begin(namespace, &devices)?)
     }
 }
 

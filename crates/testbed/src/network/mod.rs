@@ -11,6 +11,7 @@
 //! belong to their link's process and go with it; everything else goes with the namespaces.
 
 mod daemon;
+pub mod diversion;
 mod down;
 mod error;
 mod gateway;
