@@ -5,6 +5,7 @@
 pub mod demo;
 mod error;
 mod files;
+pub mod flows;
 mod player;
 pub mod satellite;
 pub mod simulator;

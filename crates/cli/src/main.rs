@@ -30,7 +30,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     #[command(
-        about = "Measure what bentpipe costs on this machine, and how near the link's limit its gateways come"
+        about = "Measure what bentpipe costs and carries on this machine, and how near the link's limit its gateways come"
     )]
     Bench(bench::Arguments),
     #[command(about = "Download files over an emulated GEO link, with and without the gateways")]

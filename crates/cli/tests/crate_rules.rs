@@ -30,7 +30,7 @@ testbed   core gateway linux config links scenario results emulator
 lab       core gateway capture record plot config scenario results
 papers    core capture plot scenario results lab
 python    core capture config scenario lab sim
-bench     core gateway plot links scenario results sim testbed lab
+bench     core gateway plot links scenario results sim linux testbed lab
 cli       core capture plot config links scenario results sim linux terminal emulator daemon testbed lab papers bench
 ";
 

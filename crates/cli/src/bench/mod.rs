@@ -1,5 +1,6 @@
 //! `bentpipe bench`: what bentpipe itself costs on this machine, and how good its gateways are.
 
+mod flows;
 mod satellite;
 mod sim;
 
@@ -14,6 +15,10 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum BenchCommand {
+    #[command(
+        about = "How much a gateway carries on this machine, next to plain forwarding and to other proxies"
+    )]
+    Flows(flows::Arguments),
     #[command(
         about = "How far the gateways are from the limit of satellite links, case by case, in virtual time or live"
     )]
@@ -39,6 +44,20 @@ pub(crate) enum BenchError {
     /// It is not root that wants to run live.
     #[error("--live builds network namespaces: run it as root")]
     Root,
+    /// It is not root that wants to measure flows.
+    #[error("bench flows builds network namespaces: run it as root")]
+    Namespaces,
+    /// Flows through a router.
+    #[error("bench flows: {0}")]
+    Flows(#[from] bentpipe_bench::flows::FlowsError),
+    /// The file with more settings.
+    #[error("cannot read {file}: {source}")]
+    Settings {
+        /// The file.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// Signals or standard output.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -46,6 +65,7 @@ pub(crate) enum BenchError {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     match &arguments.command {
+        BenchCommand::Flows(arguments) => flows::run(arguments),
         BenchCommand::Satellite(arguments) => satellite::run(arguments),
         BenchCommand::Sim(arguments) => sim::run(arguments),
     }

@@ -14,6 +14,7 @@
 mod attack;
 mod bad_input;
 mod behind_nat;
+mod bench_flows;
 mod beside;
 mod captured;
 mod check;
@@ -113,6 +114,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         check::CASES,
         why::CASES,
         behind_nat::CASES,
+        bench_flows::CASES,
         two_satellites::CASES,
         log_sinks::CASES,
         signals::CASES,

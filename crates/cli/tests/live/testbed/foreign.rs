@@ -15,7 +15,7 @@ use socket2::{Domain, Socket, Type};
 use super::Bed;
 
 /// The first argument with which this binary is a proxy; then come its port and its file.
-const ASKED: &str = "transparent-proxy";
+pub(crate) const ASKED: &str = "transparent-proxy";
 
 const BYTES: u64 = 200_000;
 
