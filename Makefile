@@ -23,7 +23,7 @@ help:
 	@echo "make mutants deliberate defects in the gateway, each of which the tests must find (minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, wrapped comments, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
-	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; throughput of a gateway beside plain forwarding, and of the link emulator (root; PEER=its source folder); rates, delays and durations of live links and gateways"
+	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; flows through a gateway and plain forwarding, and through the link emulator (root; PEER=its source folder); rates, delays and durations of live links and gateways"
 	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
 
 demo: cargo apt
@@ -92,7 +92,7 @@ bench: cargo apt-bench
 	@cargo bench --quiet -p bentpipe-benches --bench segments --bench links
 	@$(TARGET_DIR)/release/bentpipe bench sim
 	@scripts/bench-page.sh $(TARGET_DIR)/release/bentpipe
-	@scripts/bench-throughput.sh $(TARGET_DIR)/release/bentpipe
+	@$(TARGET_DIR)/release/bentpipe bench flows --rounds 5 --connections
 	@scripts/bench-link.sh $(TARGET_DIR)/release/bentpipe "$(PEER)"
 	@scripts/bench-live.sh
 
