@@ -100,9 +100,9 @@ pub struct Totals {
     pub uptime: Duration,
     /// What it has counted.
     pub summary: Summary,
-    /// What it has asked of the kernel.
+    /// Counters of its system calls.
     pub work: Work,
-    /// What its process has used of the machine.
+    /// Its process's use of the machine.
     pub usage: ProcessUsage,
     /// The traffic over the satellite's devices, as far as the kernel's programs see it.
     pub crossed: Crossed,

@@ -11,6 +11,7 @@ mod icmp;
 mod known;
 mod modes;
 mod mss;
+mod near;
 mod observation;
 mod opening;
 mod over;

@@ -1,4 +1,4 @@
-//! What this process has used of the machine (getrusage(2)).
+//! This process's use of the machine (getrusage(2)).
 
 use bentpipe_core::time::Duration;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
@@ -11,7 +11,7 @@ pub struct ProcessUsage {
     pub processor: Duration,
     /// Pages that the kernel had to provide without reading anything.
     pub minor_faults: u64,
-    /// How often it has left a processor, to wait or for another one.
+    /// Times that it has left a processor, to wait or for another process.
     pub context_switches: u64,
 }
 

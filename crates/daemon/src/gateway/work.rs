@@ -1,14 +1,14 @@
-//! What the loop asks of the kernel: packets and bytes of each device, and how often it waits.
+//! Counters of the loop's system calls, by device.
 
 use bentpipe_linux::tun::{ReadError, Tun};
 use bentpipe_linux::vnet_hdr::VnetHdr;
 
-/// Counters since the gateway began: what a packet costs, they divide.
+/// Counters since the gateway began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Work {
-    /// How often the loop has waited for something to do.
+    /// Waits for something to do.
     pub waits: u64,
-    /// By side: what its device has taken and given.
+    /// A device's, by side.
     pub devices: [DeviceWork; 2],
 }
 
@@ -19,7 +19,7 @@ pub struct DeviceWork {
     pub reads: u64,
     /// Their bytes, headers included.
     pub read_bytes: u64,
-    /// How often there was none.
+    /// Reads that found none.
     pub empty_reads: u64,
     /// Packets that were written, whatever is cut of them.
     pub writes: u64,

@@ -54,6 +54,9 @@ pub(crate) struct Acknowledgments {
     prompts: bool,
 }
 
+/// How long a super-segment waits for another one.
+const SOON: Duration = Duration::from_millis(1);
+
 impl Acknowledgments {
     /// Before anything has come.
     pub(crate) fn at_first(self) -> AckPolicy {
@@ -63,6 +66,16 @@ impl Acknowledgments {
     /// Whether some of them are sent at once, to a peer gateway that measures round trips by them.
     pub(crate) fn are_prompt(self) -> bool {
         self.prompts
+    }
+
+    /// Where super-segments of so many segments come one behind another.
+    pub(crate) fn of_bursts(self, segments: u64) -> AckPolicy {
+        match self.usual {
+            AckPolicy::PerSegment | AckPolicy::Delayed(_) => {
+                AckPolicy::Thinned { segments: 2 * segments as u32, delay: SOON }
+            }
+            usual => usual,
+        }
     }
 
     /// Where so many full segments come in a round trip, which takes so long.

@@ -160,6 +160,9 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     fn acknowledge_by_what_comes(&mut self, leg: Leg) {
+        if self.is_near() && self.tuners[leg].capacity() >= MIN_NEAR {
+            return self.splice.leg_mut(leg).acknowledge_bursts();
+        }
         let coming = self.tuners[leg].coming();
         self.splice.leg_mut(leg).acknowledge_by(coming);
     }

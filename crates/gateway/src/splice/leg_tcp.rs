@@ -155,6 +155,14 @@ impl LegTcp {
         edge - (edge - Offset::SYN) % (longest_burst(rmss) * rmss)
     }
 
+    /// It brings whole super-segments: two of them are acknowledged together, or one with the room
+    /// that it makes.
+    pub(crate) fn acknowledge_bursts(&mut self) {
+        let receiver = &mut self.tcb.receiver;
+        let burst = longest_burst(receiver.rmss().max(Bytes::ONE));
+        receiver.set_ack_policy(self.acknowledgments.of_bursts(burst));
+    }
+
     /// As much as `round` bytes come in on it in a round trip: they are acknowledged accordingly.
     pub(crate) fn acknowledge_by(&mut self, round: Bytes) {
         let round_trip = self.round_trip();

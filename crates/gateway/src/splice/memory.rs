@@ -15,7 +15,7 @@ use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Offset};
 
 /// What a stream between hosts near by may hold in any case, memory allowing: four super-segments.
-pub(crate) const MIN_NEAR: Bytes = Bytes::new(256 << 10);
+pub(crate) const MIN_NEAR: Bytes = Bytes::new(136 << 10);
 
 /// What the gateway as a whole allows a flow at this moment.
 #[derive(Debug, Clone, Copy)]

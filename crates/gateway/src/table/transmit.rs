@@ -44,7 +44,7 @@ impl Transmit {
         (self.data.end - self.data.start).as_len()
     }
 
-    /// Whether it acknowledges, and says nothing else.
+    /// Tells a bare acknowledgment from all others.
     pub fn is_bare_ack(&self) -> bool {
         self.tcp.flags == Flags::ACK && self.payload_len() == 0
     }

@@ -9,7 +9,7 @@ use bentpipe_linux::process_usage::ProcessUsage;
 use serde_json::{Value, json};
 
 impl Report {
-    /// How the gateway stands, and what it has done.
+    /// The gateway's state and counters.
     pub(in super::super) fn status_json(&self) -> Value {
         let Totals { uptime, held, memory, peer_known, satellite_link: link, .. } = self.totals;
         let flows: Value =
@@ -35,7 +35,7 @@ impl Report {
         })
     }
 
-    /// What the gateway has done since it began.
+    /// The counters since the gateway began.
     pub(in super::super) fn json(&self) -> Value {
         let summary = &self.totals.summary;
         let forwarded = |count: &dyn Fn(Reason) -> u64| -> Value {
@@ -89,7 +89,7 @@ fn remote(remote: &RemoteView) -> Value {
     })
 }
 
-/// What the loop has asked of the kernel, and what that took.
+/// The system calls of the loop, and their cost.
 fn work(work: &Work, usage: ProcessUsage) -> Value {
     let device = |side: Side| {
         let DeviceWork {
