@@ -5,8 +5,8 @@
 //! its own: what is slow, writing an answer out, never holds up a packet.
 
 use crate::bump::passed::{Crossed, PassedPrefix};
-use crate::gateway::Work;
 use crate::tap::{self, Outlet, Tap, TapConfig};
+use crate::work::Work;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
 use bentpipe_gateway::benefit::Transfers;

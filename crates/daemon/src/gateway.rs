@@ -12,7 +12,6 @@ mod return_check;
 mod service;
 mod signals;
 mod trial;
-mod work;
 
 use crate::bump::Table;
 use crate::bump::device_events::DeviceEvents;
@@ -21,6 +20,7 @@ use crate::control::{self, ControlClient, Questions};
 use crate::events::{self, Quotas};
 use crate::tap::Tap;
 use crate::watchdog::Watchdog;
+use crate::work::Work;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::wire::{self, emit};
 use bentpipe_gateway::{
@@ -40,7 +40,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-pub use work::{DeviceWork, Work};
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;

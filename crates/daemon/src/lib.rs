@@ -15,3 +15,4 @@ pub mod routes;
 pub mod session_records;
 pub mod tap;
 pub mod watchdog;
+pub mod work;

@@ -200,7 +200,7 @@ impl Shares {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::gateway::Work;
+    use crate::work::Work;
     use bentpipe_core::time::Duration;
     use bentpipe_core::units::Bytes;
     use bentpipe_gateway::{Config, FlowState, Gateway, RemoteName, RemoteView, ToldLink};

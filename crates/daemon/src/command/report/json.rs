@@ -2,7 +2,7 @@
 
 use super::{Report, Shares};
 use crate::control::Totals;
-use crate::gateway::{DeviceWork, Work};
+use crate::work::{DeviceWork, Work};
 use bentpipe_core::units::{Bytes, Rate};
 use bentpipe_gateway::{Reason, Release, RemoteView, Side};
 use bentpipe_linux::process_usage::ProcessUsage;

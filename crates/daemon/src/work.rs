@@ -33,7 +33,7 @@ pub struct DeviceWork {
 
 impl Work {
     /// Packets that were written, by side.
-    pub(super) fn writes(&self) -> [u64; 2] {
+    pub(crate) fn writes(&self) -> [u64; 2] {
         self.devices.map(|device| device.writes)
     }
 
@@ -56,7 +56,7 @@ impl DeviceWork {
     ///
     /// # Errors
     /// [`ReadError`].
-    pub(super) fn read<'a>(
+    pub(crate) fn read<'a>(
         &mut self,
         device: &Tun,
         buffer: &'a mut [u8],
@@ -73,7 +73,7 @@ impl DeviceWork {
     }
 
     /// Writes a packet into `device`, as far as the kernel takes it.
-    pub(super) fn write(&mut self, device: &Tun, header: &VnetHdr, slices: &[&[u8]]) {
+    pub(crate) fn write(&mut self, device: &Tun, header: &VnetHdr, slices: &[&[u8]]) {
         match device.write(header, slices) {
             Ok(()) => {
                 self.writes += 1;
