@@ -184,13 +184,37 @@ impl RttEstimator {
             let rtt = self.clocked(tick, end, exact);
             self.own_srtt = Some(self.own_srtt.map_or(rtt, |srtt| smoothed(srtt, rtt)));
         }
+        if self.config.tick.is_zero() {
+            return self.take_exact(exact);
+        }
         let rtt = self.clocked(self.config.tick, end, exact);
         self.smooth(rtt);
         self.end_back_off();
     }
 
+    /// The same by an exact clock, in whole nanoseconds: a `Duration` would divide at each
+    /// operation, and each acknowledgment brings a sample.
+    fn take_exact(&mut self, rtt: Duration) {
+        let rtt = nanos(rtt);
+        let (srtt, rttvar) = match self.srtt.map(nanos) {
+            None => (rtt, rtt / 2),
+            Some(srtt) => {
+                let varied =
+                    nanos(self.rttvar).saturating_mul(3).saturating_add(srtt.abs_diff(rtt));
+                (srtt.saturating_mul(7).saturating_add(rtt) / 8, varied / 4)
+            }
+        };
+        self.srtt = Some(Duration::from_nanos(srtt));
+        self.rttvar = Duration::from_nanos(rttvar);
+        self.backoff = 0;
+        self.rto = self.exact_timeout(Some(srtt), rttvar);
+    }
+
     /// A round trip of `exact`, which ended at `end` if that is known, by a clock of this period.
     fn clocked(&self, tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
+        if tick.is_zero() {
+            return exact;
+        }
         match self.config.clock {
             Clock::Bsd => counted(tick, end, exact),
             Clock::Ns => rounded(tick, exact),
@@ -278,6 +302,9 @@ impl RttEstimator {
 
     /// The timeout anew, after a sample or a back-off.
     fn timeout(&self) -> Duration {
+        if self.config.tick.is_zero() {
+            return self.exact_timeout(self.srtt.map(nanos), nanos(self.rttvar));
+        }
         let granularity = self.config.granularity.max(self.config.tick);
         let base = match self.srtt {
             None => self.config.initial,
@@ -291,10 +318,18 @@ impl RttEstimator {
             0 => base,
             backoff => base.saturating_mul(1 << backoff.min(16)).min(self.config.max),
         };
-        if self.config.tick.is_zero() {
-            return rto;
-        }
         self.ticks_lasting(rto.as_nanos().div_ceil(self.period()).max(2))
+    }
+
+    /// The same by an exact clock, from SRTT and RTTVAR in nanoseconds.
+    #[inline]
+    fn exact_timeout(&self, srtt: Option<u64>, rttvar: u64) -> Duration {
+        let RtoConfig { initial, min, max, granularity, .. } = self.config;
+        let margin = nanos(granularity).max(rttvar.saturating_mul(4));
+        let base = srtt.map_or(nanos(initial), |srtt| srtt.saturating_add(margin));
+        let max = nanos(max);
+        let base = base.max(nanos(min)).min(max);
+        Duration::from_nanos(base.saturating_mul(1 << self.backoff.min(16)).min(max))
     }
 
     /// Rounded down, but for what eighths lose in nanoseconds.
@@ -339,9 +374,6 @@ fn lasting(ticks: u128, period: u128) -> Duration {
 /// A round trip of `exact` by a clock of this period: the ticks within it if its `end` is known,
 /// those that it began if not. It takes at least one, as in 4.3BSD, which counted from one.
 fn counted(tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
-    if tick.is_zero() {
-        return exact;
-    }
     let (rtt, period) = (exact.as_nanos(), tick.as_nanos());
     let ticks = match end.map(|end| u128::from(end.as_nanos())) {
         None => rtt.div_ceil(period),
@@ -352,9 +384,6 @@ fn counted(tick: Duration, end: Option<Instant>, exact: Duration) -> Duration {
 
 /// A round trip of `exact`, rounded to the nearest tick, one at least.
 fn rounded(tick: Duration, exact: Duration) -> Duration {
-    if tick.is_zero() {
-        return exact;
-    }
     let (rtt, period) = (exact.as_nanos(), tick.as_nanos());
     lasting(((rtt + period / 2) / period).max(1), period)
 }
