@@ -233,9 +233,7 @@ impl Ledger {
         let mut arrived = Arrived::default();
         let (mut rate, mut newest) = (self.rate, None);
         if ack > self.snd_una {
-            self.split_at(ack);
-            while self.records.front().is_some_and(|record| record.range.end <= ack) {
-                let record = self.records.pop_front().expect("just seen");
+            while let Some(record) = self.pop_below(ack) {
                 delivered.last_sent = Some(record.sent_at);
                 self.pipe -= record.pipe();
                 if record.waits() {
@@ -266,6 +264,21 @@ impl Ledger {
         delivered.sample = rate.sample(now, newest);
         self.rate = rate;
         delivered
+    }
+
+    /// Takes out the first record, or what of it lies below `ack`.
+    fn pop_below(&mut self, ack: Offset) -> Option<SentSegment> {
+        let first = self.records.front_mut().filter(|first| first.range.start < ack)?;
+        if first.range.end <= ack {
+            return self.records.pop_front();
+        }
+        let mut head = first.clone();
+        head.range.end = ack;
+        first.range.start = ack;
+        if first.waits() {
+            self.lost.insert(ack);
+        }
+        Some(head)
     }
 
     /// Applies `change` to the records of `range`, splitting those at its edges, and keeps the

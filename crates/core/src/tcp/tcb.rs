@@ -204,7 +204,7 @@ impl Tcb {
         };
         let bypass = self.echoes_ahead(now, tcp).then_some(Bypass::EchoAhead);
         self.note_timestamp(now, tcp, start, ack);
-        let sack = self.sack_of(tcp);
+        let blocks = (!tcp.options.sack.is_empty()).then(|| self.sack_of(tcp));
         let silent = self.stands_in && self.sender.unanswered() >= 2;
         let acked = self.sender.on_ack(
             now,
@@ -212,13 +212,16 @@ impl Tcb {
                 segment: start,
                 ack,
                 window: Bytes::new(u64::from(tcp.window) << self.handshake.snd_shift),
-                sack: &sack,
+                sack: blocks.as_deref().unwrap_or_default(),
                 echoed: self.echoed(now, tcp),
                 occupies: occupied > Bytes::ZERO,
             },
         );
         if acked > Bytes::ZERO {
-            self.own_syn = None;
+            // Mostly there is none, and dropping it would be a call.
+            if self.own_syn.is_some() {
+                self.own_syn = None;
+            }
             self.note_progress();
         } else if silent
             && ack == self.sender.snd_una()

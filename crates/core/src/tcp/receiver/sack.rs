@@ -41,7 +41,7 @@ impl Receiver {
     /// most recently received, then others.
     pub fn sack_blocks(&mut self, room: usize) -> ArrayVec<Range<Offset>, MAX_BLOCKS> {
         let mut blocks = ArrayVec::new();
-        if !self.config.sack {
+        if !self.has_sack_blocks() {
             return blocks;
         }
         let room = room.min(blocks.capacity());

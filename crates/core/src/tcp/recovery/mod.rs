@@ -137,6 +137,15 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Asks for nothing, but perhaps for the timer to run on.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        let Verdict { lost, episode, retransmit_now, probe, keep_timer: _, restart_timer } = self;
+        lost.is_empty()
+            && *episode == Episode::Unchanged
+            && !(*retransmit_now || probe.is_some() || *restart_timer)
+    }
+
     /// Fast retransmit without SACK: the first segment is lost, and an episode begins.
     fn fast_retransmit(ledger: &Ledger, smss: Bytes) -> Verdict {
         Verdict {

@@ -95,7 +95,10 @@ impl Sender {
         let unchanged = verdict.episode == Episode::Unchanged;
         let loss = !verdict.lost.is_empty();
         let keep_timer = verdict.keep_timer;
-        self.apply(facts.now, verdict, flight_size, was_in_recovery);
+        // Mostly it asks for nothing.
+        if self.corruption.is_some() || !verdict.is_idle() {
+            self.apply(facts.now, verdict, flight_size, was_in_recovery);
+        }
         self.step(Some(facts), loss);
         let phase = match (unchanged, was_in_recovery) {
             (false, _) => RecoveryPhase::Turning { in_recovery: self.flight.in_recovery() },
@@ -111,6 +114,9 @@ impl Sender {
     /// judged it, and whether that has shown a `loss`.
     pub(super) fn step(&mut self, ack: Option<&AckSummary>, loss: bool) {
         let selective = self.config.recovery.needs_sack();
+        if selective && !self.cwnd.reduces_proportionally() {
+            return;
+        }
         self.cwnd.step(ack, loss, &self.flight, selective, self.sizes.smss);
     }
 

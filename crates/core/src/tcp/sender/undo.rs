@@ -144,6 +144,9 @@ impl Undo {
         acked: Bytes,
         outstanding: &Range<Offset>,
     ) -> Option<Needless> {
+        if self.state.is_none() && ack.sack.is_empty() {
+            return None;
+        }
         let dsack = ack.duplicate_report();
         // RFC 3522, step 5: when all acknowledgments of a window were lost, the retransmission
         // brings one with an old timestamp. It is a DSACK, or might have been one.
