@@ -228,6 +228,7 @@ impl<P: LinkPacket, Q: Queue<P>> Bottleneck<P, Q> {
     }
 
     /// Starts on the queue's head at `now`, if there is one.
+    #[inline]
     fn start(&mut self, now: Instant) {
         self.began = now;
         self.ends = self.queue.head(now).map(|packet| {

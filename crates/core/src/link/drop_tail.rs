@@ -38,6 +38,7 @@ impl<P: LinkPacket> DropTail<P> {
 }
 
 impl<P: LinkPacket> Queue<P> for DropTail<P> {
+    #[inline]
     fn enqueue(&mut self, _now: Instant, packet: P) -> Result<(), P> {
         if !self.fits(&packet) {
             self.dropped.add(&packet);

@@ -32,6 +32,8 @@ pub struct Losses {
     random: RandomLoss,
     bursts: Option<BurstLoss>,
     outages: Outages,
+    /// None of them ever loses a packet: most links have no losses.
+    never: bool,
 }
 
 impl Losses {
@@ -43,7 +45,11 @@ impl Losses {
                 (Probability::ZERO.into(), Some(BurstLoss::new(*channel, config.seed)))
             }
         };
+        let none = Varying::Constant(Probability::ZERO);
         Losses {
+            never: config.packet_loss == LossKind::NONE
+                && config.bit_errors == none
+                && config.outages == Outages::NONE,
             random: RandomLoss::new(independent, config.bit_errors.clone(), config.seed),
             bursts,
             outages: config.outages.clone(),
@@ -54,6 +60,9 @@ impl Losses {
 impl LossModel for Losses {
     #[inline]
     fn loses(&mut self, sent: &Transmission) -> bool {
+        if self.never {
+            return false;
+        }
         // Each is asked about every packet, whatever the others say: what one draws does not
         // depend on them.
         let random = self.random.loses(sent);

@@ -43,6 +43,7 @@ impl<'a> Payload<'a> {
     ///
     /// # Panics
     /// If the range exceeds the payload.
+    #[inline]
     pub fn slice(&self, range: Range<usize>) -> Payload<'a> {
         match *self {
             Payload::Bytes(bytes) => Payload::Bytes(&bytes[range]),
@@ -252,6 +253,7 @@ impl Pattern {
 }
 
 impl Buffer for Pattern {
+    #[inline]
     fn write(&mut self, at: Offset, payload: Payload<'_>) {
         let end = at + Bytes::of_len(payload.len());
         match payload {
