@@ -24,8 +24,9 @@ use crate::node::Node;
 use crate::packet::{Body, Content, CorruptionNotice, Datagram, Echo, Packet};
 use crate::packet_pool::PacketPool;
 use bentpipe_core::link::Medium;
+use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_gateway::Side;
+use bentpipe_gateway::{Gateway, Side};
 use digest::Digest;
 use meter::Meter;
 use routes::Route;
@@ -376,15 +377,21 @@ impl<A: Application> World<A> {
                 Some((packet, mss, None))
             }
             Node::Router | Node::Middlebox(_) => None,
-            Node::Gateway(gateway, _) => {
-                let transmit = gateway.poll_transmit(now)?;
-                let body = Body::collect(transmit.payload_len(), |visit| {
-                    gateway.payload(&transmit, visit);
-                });
-                let mss = transmit.gso_size.map_or(usize::MAX, usize::from);
-                let packet = Packet::sent(transmit.ip, transmit.tcp, body, transmit.cause);
-                Some((self.packet_pool.fill(packet), mss, Some(transmit.to)))
-            }
+            Node::Gateway(gateway, _) => poll_gateway(gateway, now, &mut self.packet_pool),
         }
     }
+}
+
+/// Apart from [`World::poll_node`], where hosts would carry its variables on their stack.
+#[inline(never)]
+fn poll_gateway<B: Buffer>(
+    gateway: &mut Gateway<B>,
+    now: Instant,
+    packet_pool: &mut PacketPool,
+) -> Option<(Box<Packet>, usize, Option<Side>)> {
+    let transmit = gateway.poll_transmit(now)?;
+    let body = Body::collect(transmit.payload_len(), |visit| gateway.payload(&transmit, visit));
+    let mss = transmit.gso_size.map_or(usize::MAX, usize::from);
+    let packet = Packet::sent(transmit.ip, transmit.tcp, body, transmit.cause);
+    Some((packet_pool.fill(packet), mss, Some(transmit.to)))
 }

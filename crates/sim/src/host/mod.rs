@@ -332,7 +332,7 @@ impl<A: Application> Host<A> {
             let connection = &session.connection;
             let body = Body::collect(len, |visit| connection.payload(out.data, visit));
             let mss = connection.tcb().map_or(usize::MAX, |tcb| tcb.sender.smss().as_len());
-            let packets = len.div_ceil(mss).max(1) as u16;
+            let packets = if len <= mss { 1 } else { len.div_ceil(mss) as u16 };
             let identification = self.identification;
             self.identification = identification.wrapping_add(packets);
             let plain = IpHeader::between(self.address, peer);
