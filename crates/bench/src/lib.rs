@@ -6,6 +6,7 @@ pub mod demo;
 mod error;
 mod files;
 pub mod flows;
+mod median;
 mod player;
 pub mod satellite;
 pub mod simulator;

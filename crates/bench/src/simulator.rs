@@ -15,6 +15,7 @@
 //! clock's.
 
 use crate::BenchError;
+use crate::median::median;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_scenario::Scenario;
 use bentpipe_sim::Simulation;
@@ -163,13 +164,6 @@ fn peak_memory() -> Result<u64, BenchError> {
         .ok_or_else(|| BenchError::Usage("/proc/self/status has no VmHWM".to_owned()))
 }
 
-fn median(figures: impl Iterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = figures.collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
-}
-
 fn thousandths(ratio: f64) -> f64 {
     (ratio * 1000.0).round() / 1000.0
 }
@@ -185,11 +179,5 @@ mod tests {
         // 833 packets a second each way, but for the recovery from slow start's losses.
         let packets = simulation.world().packets();
         assert!((140_000..=200_000).contains(&packets), "{packets}");
-    }
-
-    #[test]
-    fn the_middle_of_an_even_number_is_halfway() {
-        assert_eq!(median([4.0, 1.0, 3.0, 2.0].into_iter()), 2.5);
-        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
     }
 }

@@ -7,6 +7,7 @@ pub mod congestion_control;
 pub mod ephemeral;
 pub mod five_hosts;
 pub mod flows;
+pub mod icmp_echo;
 pub mod kernel_settings;
 pub mod network;
 pub mod plan;

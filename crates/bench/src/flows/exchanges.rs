@@ -6,9 +6,10 @@
 use super::connect::{listen, tcp};
 use super::error::FlowsError;
 use super::hosts::Hosts;
+use super::ready::wait;
 use bentpipe_linux::netns::NetnsError;
 use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::{SockAddr, Socket};
 use std::io::{self, ErrorKind, Read, Write};
@@ -22,7 +23,6 @@ use std::time::Duration;
 const REQUEST: usize = 64;
 /// Ports of the server: four-tuples in TIME-WAIT are not used again within a measurement.
 const PORTS: usize = 8;
-const LOOK: Duration = Duration::from_millis(100);
 /// The token of listeners, above all connections'.
 const LISTENERS: u64 = 1 << 32;
 
@@ -94,14 +94,6 @@ impl Drop for Exchanges {
 /// Both ends are edge-triggered: no exchange takes a further system call to change what is awaited.
 fn awaited() -> EpollFlags {
     EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET
-}
-
-fn wait(epoll: &Epoll, events: &mut [EpollEvent]) -> io::Result<usize> {
-    let look = EpollTimeout::try_from(LOOK).unwrap_or(EpollTimeout::ZERO);
-    match epoll.wait(events, look) {
-        Err(Errno::EINTR) => Ok(0),
-        other => Ok(other?),
-    }
 }
 
 /// A step of an exchange at one end.

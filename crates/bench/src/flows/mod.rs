@@ -14,6 +14,7 @@ mod hosts;
 mod measure;
 mod ping;
 mod plan;
+mod ready;
 mod row;
 mod transfer;
 

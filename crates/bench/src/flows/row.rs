@@ -2,6 +2,7 @@
 
 use super::measure::Sample;
 use super::plan::{Load, Plan};
+use crate::median::median;
 use bentpipe_core::units::Rate;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,12 +25,7 @@ impl Spread {
             figures.into_iter().flatten().filter(|figure| figure.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
-        let middle = sorted.len() / 2;
-        let median = match sorted.len() % 2 {
-            0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
-            _ => sorted[middle],
-        };
-        Some(Spread { median, min, max })
+        Some(Spread { median: median(sorted.into_iter()), min, max })
     }
 }
 

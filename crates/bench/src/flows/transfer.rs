@@ -6,8 +6,9 @@
 
 use super::connect::Connections;
 use super::plan::Direction;
+use super::ready::{LOOK, wait};
 use bentpipe_core::units::Rate;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::Socket;
 use std::cmp::Reverse;
@@ -28,8 +29,6 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// The length of its writes: two segments at least, as a sender that is paced by Linux has, and a
 /// super-segment at most.
 const LENGTHS: [f64; 2] = [2.0 * 1448.0, 65_160.0];
-/// How often threads look whether they are to end.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// The writes of an application-limited flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,13 +145,9 @@ fn serve(
     for (number, (_, socket)) in share.iter().enumerate() {
         epoll.add(socket, EpollEvent::new(kind, number as u64))?;
     }
-    let look = EpollTimeout::try_from(LOOK).unwrap_or(EpollTimeout::ZERO);
     let mut events = [EpollEvent::empty(); 64];
     while !shared.is_stopped() {
-        let ready = match epoll.wait(&mut events, look) {
-            Err(nix::errno::Errno::EINTR) => 0,
-            other => other?,
-        };
+        let ready = wait(&epoll, &mut events)?;
         for event in &events[..ready] {
             let (flow, socket) = &share[event.data() as usize];
             match work(*flow, socket) {

@@ -48,6 +48,8 @@ const PART: u128 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Acknowledgments {
     usual: AckPolicy,
+    /// For two super-segments together between hosts near by: no policy was chosen.
+    joins: bool,
     /// Less often where much comes.
     thins: bool,
     /// More often where that tells the peer of the link's queue.
@@ -71,7 +73,7 @@ impl Acknowledgments {
     /// Where super-segments of so many segments come one behind another.
     pub(crate) fn of_bursts(self, segments: u64) -> AckPolicy {
         match self.usual {
-            AckPolicy::PerSegment | AckPolicy::Delayed(_) => {
+            AckPolicy::PerSegment | AckPolicy::Delayed(_) if self.joins => {
                 AckPolicy::Thinned { segments: 2 * segments as u32, delay: SOON }
             }
             usual => usual,
@@ -106,11 +108,11 @@ impl LegConfig {
             back * ACK_LEN * PART > out * ACKED_LEN
         });
         match narrow && self.ack_by_link {
-            true => Acknowledgments { usual: THINNED, thins: false, prompts: false },
+            true => Acknowledgments { usual: THINNED, joins: false, thins: false, prompts: false },
             false => {
                 let thins = peer && self.ack_by_link;
                 let prompts = thins && self.finds_together();
-                Acknowledgments { usual: self.ack_policy, thins, prompts }
+                Acknowledgments { usual: self.ack_policy, joins: self.ack_by_link, thins, prompts }
             }
         }
     }
@@ -168,6 +170,7 @@ mod tests {
             let mut leg = terminal(64);
             leg.set("ack", text).unwrap();
             assert_eq!(leg.acknowledgments_text(true), text);
+            assert_eq!(leg.acknowledgments(false).of_bursts(45), leg.ack_policy);
         }
         let mut leg = terminal(64);
         leg.set_all("iw=4").unwrap();

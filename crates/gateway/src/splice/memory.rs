@@ -14,7 +14,8 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Offset};
 
-/// What a stream between hosts near by may hold in any case, memory allowing: four super-segments.
+/// What a stream between hosts near by may hold in any case, memory allowing: two super-segments,
+/// and what they may be away from a chunk's beginning.
 pub(crate) const MIN_NEAR: Bytes = Bytes::new(136 << 10);
 
 /// What the gateway as a whole allows a flow at this moment.

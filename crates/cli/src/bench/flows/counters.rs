@@ -8,7 +8,7 @@ const COLUMNS: [Shown; 7] = [
     ("bytes a read", |row| quotient(row, "read_bytes", "reads")),
     ("bytes a write", |row| quotient(row, "written_bytes", "writes")),
     ("bare ACKs/MB", |row| per_mb(row, |name| name == "bare_acks")),
-    ("waits/MB", |row| per_mb(row, |name| name == "waits" || name == "wakeups")),
+    ("waits/MB", |row| per_mb(row, |name| name == "waits")),
     ("system calls/MB", |row| per_mb(row, |name| name == "system_calls")),
     ("page faults/MB", |row| per_mb(row, |name| name.ends_with("_faults"))),
     ("switches/MB", |row| per_mb(row, |name| name == "context_switches")),
