@@ -36,7 +36,7 @@ const MIN_JITTER: Duration = Duration::from_millis(20);
 
 /// A path is held to take at least so long: of a shorter round trip most is what both ends'
 /// machines take for their other connections.
-const LEAST_BASE: Duration = Duration::from_millis(8);
+const MIN_BASE: Duration = Duration::from_millis(8);
 
 /// A round trip's least time, and the most that was in flight when what it reports left.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -174,17 +174,17 @@ impl PathSigns {
     /// Whether a queue lies between `rtt` and `own`, which is the path's within bounds.
     fn is_beyond(&self, rtt: Option<Duration>, own: Duration) -> bool {
         let (Some(rtt), Some(base)) = (rtt, self.base()) else { return false };
-        rtt >= bounded(own, base).max(LEAST_BASE) + threshold(base)
+        rtt >= bounded(own, base).max(MIN_BASE) + threshold(base)
     }
 
     /// What a round trip over an empty path takes, or what it may take.
     pub(super) fn held_base(&self) -> Option<Duration> {
-        Some(self.base()?.max(LEAST_BASE))
+        Some(self.base()?.max(MIN_BASE))
     }
 
     /// What the path holds without a queue of ours, in bytes, if that is known.
     pub(super) fn product(&self) -> Option<Bytes> {
-        let bytes = self.bandwidth.max() * self.usual()?.max(LEAST_BASE).as_secs_f64();
+        let bytes = self.bandwidth.max() * self.usual()?.max(MIN_BASE).as_secs_f64();
         (bytes > 0.0).then_some(Bytes::from_f64(bytes))
     }
 }
