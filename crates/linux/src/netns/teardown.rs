@@ -75,6 +75,13 @@ pub fn on_signals() -> io::Result<()> {
     Ok(())
 }
 
+/// Returns, unless a signal is ending the process: then it ends here.
+pub fn defer_to_signals() {
+    while register().closed {
+        thread::sleep(GRACE);
+    }
+}
+
 /// Removes what runs that were killed have left: namespaces with the processes in them, and
 /// directories. Those of living processes stay. Returns how many things were removed.
 pub fn remove_leftovers() -> usize {

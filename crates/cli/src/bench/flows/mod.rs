@@ -170,11 +170,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     let machine = ThisMachine::read();
     let progress = Progress::new(COMMAND, arguments.quiet);
     let measurements = plan.measurements();
-    let Results { busy, rows } = flows::run(&plan, &|done, words| {
+    let results = flows::run(&plan, &|done, words| {
         progress.show(done as f64 / measurements as f64, || {
             format!("{} of {measurements}, {words}", done + 1)
         });
-    })?;
+    });
+    if results.is_err() {
+        teardown::defer_to_signals();
+    }
+    let Results { busy, rows } = results?;
     progress.end();
     let mut out = io::stdout().lock();
     if arguments.json {
