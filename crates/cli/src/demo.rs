@@ -14,7 +14,7 @@ use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use progress::DemoProgress;
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -64,6 +64,9 @@ pub(crate) enum DemoError {
         /// What the system said.
         source: io::Error,
     },
+    /// Standard output.
+    #[error(transparent)]
+    Io(#[from] io::Error),
     /// Signal handlers could not be installed.
     #[error("demo: cannot handle signals: {0}")]
     Signals(io::Error),
@@ -123,11 +126,12 @@ fn finish(
     let chart_path = arguments.output.join("demo.svg");
     write(&json_path, &json)?;
     write(&chart_path, &chart::draw(link, hosts, report))?;
+    let mut out = io::stdout().lock();
     if arguments.json {
-        print!("{json}");
+        write!(out, "{json}")?;
     } else {
-        print!("\n{}", table::of(report));
-        println!("\nnumbers: {}\nchart:   {}", json_path.display(), chart_path.display());
+        write!(out, "\n{}", table::of(report))?;
+        writeln!(out, "\nnumbers: {}\nchart:   {}", json_path.display(), chart_path.display())?;
     }
     Ok(())
 }

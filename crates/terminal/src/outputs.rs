@@ -4,6 +4,8 @@
 
 use crate::journal::Journal;
 use bentpipe_linux::output::{Lost, Notice, Output};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -60,9 +62,16 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// The program's exit code; an error is said in a line.
+    /// The program's exit code; an error is said in a line. The reader of standard output may leave
+    /// whenever it has read enough, as `head` does: that is no error.
     pub fn end(&self, result: Result<ExitCode, Box<dyn std::error::Error>>) -> ExitCode {
-        result.unwrap_or_else(|error| self.fail(&error, 1))
+        match result {
+            Ok(code) => code,
+            Err(error) if is_broken_pipe(&*error) && has_no_reader(&io::stdout()) => {
+                ExitCode::SUCCESS
+            }
+            Err(error) => self.fail(&error, 1),
+        }
     }
 
     /// Says an error in a line, and returns the exit code.
@@ -140,6 +149,20 @@ impl Drop for Outputs {
     }
 }
 
+/// Whether an error is that of writing to a pipe without a reader, and says nothing of a file. By
+/// its text: an error that is transparent has the text of the one within, and not its type.
+fn is_broken_pipe(error: &dyn std::error::Error) -> bool {
+    error.to_string() == io::Error::from(Errno::EPIPE).to_string()
+}
+
+/// Whether this is a pipe that nobody reads from (any more).
+fn has_no_reader(descriptor: &impl AsFd) -> bool {
+    let mut fds = [PollFd::new(descriptor.as_fd(), PollFlags::empty())];
+    let gone = PollFlags::POLLERR | PollFlags::POLLHUP;
+    let polled = poll(&mut fds, PollTimeout::ZERO);
+    polled.is_ok() && fds[0].revents().is_some_and(|events| events.intersects(gone))
+}
+
 /// What of the log is wanted, by RUST_LOG.
 fn filter() -> EnvFilter {
     // A bar of height 0 in a figure is no reason to warn.
@@ -157,4 +180,21 @@ fn notice_of(program: &'static str) -> Notice {
         let now = humantime::format_rfc3339_micros(SystemTime::now());
         format!("{now}  WARN {program}: {lines} lines of the log were lost: {why}\n")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_without_a_reader_is_known() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        assert!(!has_no_reader(&writer));
+        drop(reader);
+        assert!(has_no_reader(&writer));
+        let error: Box<dyn std::error::Error> = writer.write_all(b"x").unwrap_err().into();
+        assert!(is_broken_pipe(&*error));
+        let other = io::Error::other(format!("a socket: {error}"));
+        assert!(!is_broken_pipe(&other), "a file of that name");
+    }
 }

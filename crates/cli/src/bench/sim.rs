@@ -5,6 +5,7 @@ use bentpipe_bench::BenchError;
 use bentpipe_bench::simulator::{BenchSummary, Case, Cost, simulate};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
+use std::io::{self, Write};
 use std::process::{Command, ExitCode};
 
 #[derive(clap::Args)]
@@ -29,27 +30,37 @@ fn case() -> impl TypedValueParser<Value = Case> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, CommandError> {
+    let mut out = io::stdout().lock();
     if let Some(case) = arguments.case {
-        println!("{}", to_json(&simulate(case)?));
+        writeln!(out, "{}", to_json(&simulate(case)?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let summary = BenchSummary::of(arguments.rounds, in_a_process)?;
     if arguments.json {
-        println!("{}", to_json(&summary));
+        writeln!(out, "{}", to_json(&summary))?;
     } else {
         let wall = summary.by_the_wall_clock;
-        println!("The simulator on one core, data and acknowledgments counted as they arrive:");
-        println!("  one flow, 10 Mbit/s   {:>9} packets/s", summary.packets_per_second);
-        println!("    by the wall clock   {wall:>9.0} packets/s");
-        println!("    peak memory         {:>9.1} MB", summary.peak_memory_bytes as f64 / 1e6);
-        println!(
+        writeln!(
+            out,
+            "The simulator on one core, data and acknowledgments counted as they arrive:"
+        )?;
+        writeln!(out, "  one flow, 10 Mbit/s   {:>9} packets/s", summary.packets_per_second)?;
+        writeln!(out, "    by the wall clock   {wall:>9.0} packets/s")?;
+        writeln!(
+            out,
+            "    peak memory         {:>9.1} MB",
+            summary.peak_memory_bytes as f64 / 1e6
+        )?;
+        writeln!(
+            out,
             "  at 100 Mbit/s         {:>9.2} × the cost of a packet",
             summary.cost_ratio_bdp_x10
-        );
-        println!(
+        )?;
+        writeln!(
+            out,
             "  1000 flows, 1 Gbit/s  {:>9.2} × the cost of a packet",
             summary.cost_ratio_1000_flows
-        );
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -58,8 +58,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 fn listen(address: &str) -> Result<(), Error> {
     let socket = UdpSocket::bind(address)?;
-    println!("bentpipe trace record: listening on {}", socket.local_addr()?);
-    io::stdout().flush()?;
+    let mut out = io::stdout();
+    writeln!(out, "bentpipe trace record: listening on {}", socket.local_addr()?)?;
+    out.flush()?;
     probing::answer(&socket)
 }
 
