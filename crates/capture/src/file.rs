@@ -1,16 +1,20 @@
 //! The packets of a file, as a stream: pcap (draft-ietf-opsawg-pcap) and pcapng
 //! (draft-ietf-opsawg-pcapng), by pcap-parser.
 
+use crate::old_pcap::OldLengths;
 use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapError, PcapNGOption, create_reader};
 use std::borrow::Cow;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::sync::OnceLock;
 
 /// What is read at a time. A block that is longer makes the buffer grow up to [`BLOCK_MAX`].
 const BUFFER: usize = 1 << 20;
 /// No program writes longer blocks: who claims one has a damaged file.
 const BLOCK_MAX: usize = 64 << 20;
-/// By what gzip's files begin.
-const GZIP: [u8; 2] = [0x1F, 0x8B];
+/// Of pcapng: the block that Enhanced Packet Blocks replaced, which pcap-parser does not know.
+const PACKET_BLOCK: u32 = 2;
+/// Of that block without the packet's bytes.
+const PACKET_BLOCK_HEADER: usize = 20;
 
 /// Why a file cannot be read as a capture.
 #[derive(Debug, thiserror::Error)]
@@ -35,9 +39,9 @@ pub enum ReadError {
         /// What is wrong with it.
         why: String,
     },
-    /// Compressed.
-    #[error("compressed by gzip: decompress it first (gunzip)")]
-    Gzip,
+    /// Compressed in another way than by gzip and zstd.
+    #[error("compressed by {0}, which is not read: decompress it first")]
+    Compressed(&'static str),
     /// It ends before its first packet.
     #[error("ends, or is damaged, before its first packet")]
     NoPacket,
@@ -55,6 +59,20 @@ pub enum Damage {
     Damaged,
 }
 
+impl Damage {
+    /// Reads a decompressor's error.
+    ///
+    /// # Errors
+    /// The error, if it is of the file and not of what is in it.
+    pub(crate) fn of(error: io::Error) -> Result<Damage, ReadError> {
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Ok(Damage::Truncated),
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => Ok(Damage::Damaged),
+            _ => Err(error.into()),
+        }
+    }
+}
+
 /// One packet of a file.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
@@ -64,6 +82,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) at: i64,
     /// LINKTYPE_…, which says how it begins.
     pub(crate) link: i32,
+    /// The number of its interface in the file.
+    pub(crate) interface: u32,
     /// What was captured of it.
     pub(crate) bytes: &'a [u8],
     /// How long it was on the wire.
@@ -94,26 +114,27 @@ impl Interface {
 
 /// Calls `each` for every packet. Returns where the file is damaged, if it is.
 pub(crate) fn frames(
-    mut reader: impl Read + Send,
+    reader: impl Read + Send,
     each: &mut dyn FnMut(&Frame<'_>),
 ) -> Result<Option<Damage>, ReadError> {
+    let failure = OnceLock::new();
+    let mut file = Watched { file: reader, failure: &failure };
     // A pipe returns less than it was asked for, and the format is told by the first bytes.
     let mut head = Vec::new();
-    reader.by_ref().take(BUFFER as u64 / 2).read_to_end(&mut head)?;
+    file.by_ref().take(BUFFER as u64 / 2).read_to_end(&mut head)?;
     if head.is_empty() {
         return Err(ReadError::Empty);
     }
-    if head.starts_with(&GZIP) {
-        return Err(ReadError::Gzip);
-    }
-    let mut blocks = match create_reader(BUFFER, Cursor::new(head).chain(reader)) {
-        Ok(blocks) => blocks,
-        Err(PcapError::HeaderNotRecognized | PcapError::NomError(..)) => {
-            return Err(ReadError::NoCapture);
-        }
-        Err(PcapError::ReadError) => return Err(std::io::Error::other("cannot be read").into()),
-        Err(_) => return Err(ReadError::NoPacket),
+    let old = OldLengths::of(&head);
+    let file = Cursor::new(head).chain(file);
+    let created = match old {
+        None => create_reader(BUFFER, file),
+        Some(old) => create_reader(BUFFER, old.renewed(file)),
     };
+    let mut blocks = created.map_err(|error| match error {
+        PcapError::HeaderNotRecognized | PcapError::NomError(..) => ReadError::NoCapture,
+        _ => ReadError::NoPacket,
+    })?;
     let mut section = Section::default();
     let mut capacity = BUFFER;
     let damage = loop {
@@ -126,26 +147,49 @@ pub(crate) fn frames(
             Err(PcapError::Incomplete(_)) => Step::Refill,
             Err(PcapError::BufferTooSmall) => Step::Grow,
             Err(PcapError::UnexpectedEof) => break Some(Damage::Truncated),
-            Err(PcapError::ReadError) => {
-                return Err(std::io::Error::other("cannot be read").into());
-            }
             Err(_) => break Some(Damage::Damaged),
         };
         match step {
             Step::Consume(len) => blocks.consume_noshift(len),
-            Step::Refill => blocks.refill().map_err(|_| std::io::Error::other("cannot be read"))?,
+            Step::Refill => drop(blocks.refill()),
             Step::Grow => {
                 capacity *= 4;
                 if capacity > BLOCK_MAX || !blocks.grow(capacity) {
                     break Some(Damage::Damaged);
                 }
-                blocks.refill().map_err(|_| std::io::Error::other("cannot be read"))?;
+                drop(blocks.refill());
             }
         }
+    };
+    drop(blocks);
+    let damage = match failure.into_inner() {
+        None => damage,
+        Some(error) => Some(Damage::of(error)?),
     };
     match damage {
         Some(_) if section.number == 0 => Err(ReadError::NoPacket),
         damage => Ok(damage),
+    }
+}
+
+/// A file that seems to end where it cannot be read any more: pcap-parser does not say why.
+struct Watched<'a, R> {
+    file: R,
+    failure: &'a OnceLock<io::Error>,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.failure.get().is_some() {
+            return Ok(0);
+        }
+        match self.file.read(buffer) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                let _ = self.failure.set(error);
+                Ok(0)
+            }
+            result => result,
+        }
     }
 }
 
@@ -160,6 +204,10 @@ enum Step {
 #[derive(Default)]
 struct Section {
     interfaces: Vec<Interface>,
+    /// Interfaces of the sections before.
+    before: u32,
+    /// Its byte order.
+    big_endian: bool,
     number: u32,
 }
 
@@ -186,13 +234,16 @@ impl Section {
                     number,
                     at: whole + interface.nanos(u64::from(packet.ts_usec)),
                     link: interface.link,
+                    interface: 0,
                     bytes: packet.data,
                     len: packet.origlen,
                     comment: None,
                 });
             }
-            PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+            PcapBlockOwned::NG(Block::SectionHeader(section)) => {
+                self.before = self.interface(self.interfaces.len());
                 self.interfaces.clear();
+                self.big_endian = section.big_endian();
             }
             PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
                 self.interfaces.push(Interface {
@@ -211,6 +262,7 @@ impl Section {
                     number,
                     at: interface.nanos(units),
                     link: interface.link,
+                    interface: self.interface(packet.if_id as usize),
                     bytes: captured(packet.data, packet.caplen),
                     len: packet.origlen,
                     comment: comments(&packet.options),
@@ -225,14 +277,55 @@ impl Section {
                     // These have no time.
                     at: 0,
                     link: interface.link,
+                    interface: self.before,
                     bytes: captured(packet.data, packet.origlen.min(snaplen)),
                     len: packet.origlen,
                     comment: None,
                 });
             }
+            PcapBlockOwned::NG(Block::Unknown(block)) if block.block_type == PACKET_BLOCK => {
+                self.old_packet(block.data, each)?;
+            }
+            // Wireshark numbers these, too.
+            PcapBlockOwned::NG(Block::Custom(_) | Block::SystemdJournalExport(_)) => {
+                self.count()?;
+            }
             PcapBlockOwned::NG(_) => {}
         }
         Ok(())
+    }
+
+    /// The obsolete Packet Block: the interface takes two bytes, and two say what was dropped.
+    fn old_packet(
+        &mut self,
+        block: &[u8],
+        each: &mut dyn FnMut(&Frame<'_>),
+    ) -> Result<(), ReadError> {
+        let Some((&header, rest)) = block.split_first_chunk::<PACKET_BLOCK_HEADER>() else {
+            return Ok(());
+        };
+        let number = self.count()?;
+        let long = |at: usize| {
+            let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
+            if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+        };
+        let index = if self.big_endian { long(0) >> 16 } else { long(0) & 0xFFFF } as usize;
+        let Some(&interface) = self.interfaces.get(index) else { return Ok(()) };
+        each(&Frame {
+            number,
+            at: interface.nanos(u64::from(long(4)) << 32 | u64::from(long(8))),
+            link: interface.link,
+            interface: self.interface(index),
+            bytes: captured(rest, long(12)),
+            len: long(16),
+            comment: None,
+        });
+        Ok(())
+    }
+
+    /// The number in the file of an interface of this section.
+    fn interface(&self, index: usize) -> u32 {
+        self.before.saturating_add(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
     fn count(&mut self) -> Result<u32, ReadError> {

@@ -1,27 +1,21 @@
-//! What one packet says, if it is TCP: addresses, and its header by meaning. Packets may be cut
-//! (snapped) behind their headers, and a length of zero is that of a super-segment that was
-//! captured before the network card divided it (IPv4's total length, IPv6's payload length with
-//! jumbograms): then the length on the wire counts.
+//! The TCP segment in a frame: addresses, and the header by meaning.
 
+use crate::capture::Capture;
 use crate::connection::{Flags, Sack, Segment};
 use crate::file::Frame;
-use bentpipe_core::wire::TcpOptions;
-use etherparse::{IpNumber, LaxIpSlice};
+use crate::fragments::{Fragment, Key, Reassembly};
+use crate::ip;
+use crate::layers::{self, Layer, Rest};
+use crate::options::{self, Options};
+use crate::unread::Unread;
+use crate::via::{Tags, Via, Vias};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 /// Of TCP's header without options.
 const TCP_HEADER: usize = 20;
-
-/// What a frame was.
-#[derive(Debug)]
-pub(crate) enum Decoded {
-    /// A TCP segment. Sequence numbers are as on the wire.
-    Tcp(Box<Tcp>),
-    /// A part of an IP packet: what is behind the first one has no header.
-    Fragment,
-    /// Anything else.
-    Other,
-}
+/// Layers upon layers are an attack, not a network.
+const LAYERS_MAX: usize = 32;
 
 /// A segment before its connection is known.
 #[derive(Debug)]
@@ -35,62 +29,171 @@ pub(crate) struct Tcp {
     pub(crate) sacks: Vec<Sack>,
 }
 
-/// Reads a frame whose IP packet begins at `offset`.
-pub(crate) fn decode(frame: &Frame<'_>, offset: usize) -> Decoded {
-    read(frame, offset).unwrap_or(Decoded::Other)
+/// Reads frames, and knows what came before.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    vias: Vias,
+    reassembly: Reassembly,
+    /// Fragments that were given up.
+    lost: u64,
+    unread: BTreeMap<Unread, u64>,
 }
 
-fn read(frame: &Frame<'_>, offset: usize) -> Option<Decoded> {
-    let ip = frame.bytes.get(offset..)?;
-    let (slice, _) = LaxIpSlice::from_slice(ip).ok()?;
-    let payload = slice.payload();
-    if payload.ip_number != IpNumber::TCP {
-        return None;
+/// A frame on the way to its innermost layer.
+struct Descent<'a> {
+    frame: &'a Frame<'a>,
+    /// Tags and tunnels on the way.
+    tags: Tags,
+    /// The innermost IP packet, from its header on.
+    ip: &'a [u8],
+    /// ECN's codepoint of a packet that was put together.
+    ecn: Option<u8>,
+    /// Layers that it may still have.
+    left: usize,
+}
+
+impl Decoder {
+    /// The places that were seen until now, by their numbers.
+    pub(crate) fn vias(&self) -> &[Via] {
+        &self.vias.all
     }
-    if payload.fragmented {
-        return Some(Decoded::Fragment);
+
+    /// The TCP segment in a frame, with sequence numbers as on the wire. Of a packet in fragments
+    /// it comes with the last of them.
+    pub(crate) fn decode(&mut self, frame: &Frame<'_>) -> Option<Box<Tcp>> {
+        let rest = Rest::new(frame.bytes, frame.len as usize);
+        let mut descent =
+            Descent { frame, tags: Tags::new(), ip: &[], ecn: None, left: LAYERS_MAX };
+        // Most frames are this, and there are a million of them.
+        if let Some(ip) = layers::ip_in_ethernet(frame.link, rest)
+            && let Some(packet) = ip::read(ip)
+            && let (layers::TCP, None) = (packet.protocol, &packet.part)
+        {
+            descent.ip = ip.bytes;
+            return self.segment(&descent, packet.payload);
+        }
+        self.descend(&mut descent, Layer::Link(frame.link), rest)
     }
-    let on_wire = (frame.len as usize).max(frame.bytes.len()).checked_sub(offset)?;
-    let total = match &slice {
-        LaxIpSlice::Ipv4(packet) => match usize::from(packet.header().total_len()) {
-            0 => on_wire,
-            total => total,
-        },
-        LaxIpSlice::Ipv6(packet) => match usize::from(packet.header().payload_length()) {
-            0 => on_wire,
-            payload => payload + 40,
-        },
-    };
-    let tcp = payload.payload;
-    let headers = tcp.as_ptr() as usize - ip.as_ptr() as usize;
-    let header: &[u8; TCP_HEADER] = tcp.first_chunk()?;
-    let word = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-    let long = |at: usize| u32::from(word(at)) << 16 | u32::from(word(at + 2));
-    let header_len = usize::from(header[12] >> 4) * 4;
-    let len = total.checked_sub(headers)?.checked_sub(header_len)?;
-    if header_len < TCP_HEADER {
-        return None;
+
+    /// Says what was not read, and by which places the segments came.
+    pub(crate) fn finish(self, capture: &mut Capture) {
+        let Decoder { vias, reassembly, mut lost, unread } = self;
+        reassembly.finish(&mut |protocol, bytes, count| lost += missed(protocol, bytes, count));
+        (capture.vias, capture.unread, capture.counts.fragments) = (vias.all, unread, lost);
     }
-    // Of options that were cut, and of those that contradict themselves, nothing is known.
-    let options = tcp.get(TCP_HEADER..header_len).map(TcpOptions::parse);
-    let options = options.and_then(Result::ok).unwrap_or_default();
-    Some(Decoded::Tcp(Box::new(Tcp {
-        from: SocketAddr::new(slice.source_addr(), word(0)),
-        to: SocketAddr::new(slice.destination_addr(), word(2)),
-        segment: Segment {
-            at: frame.at,
-            frame: frame.number,
-            seq: long(4),
-            ack: long(8),
-            len: u32::try_from(len).ok()?,
-            window: word(14),
-            flags: Flags::from_bits(word(12) & 0x01FF),
-            timestamps: options.timestamps.map(|t| (t.value, t.echo)),
-            ..Segment::default()
-        },
-        mss: options.mss,
-        window_scale: options.window_scale,
-        sack_permitted: options.sack_permitted,
-        sacks: options.sack.iter().map(|b| Sack { left: b.left.0, right: b.right.0 }).collect(),
-    })))
+
+    fn leave(&mut self, what: Unread) -> Option<Box<Tcp>> {
+        *self.unread.entry(what).or_default() += 1;
+        None
+    }
+
+    fn descend<'a>(
+        &mut self,
+        descent: &mut Descent<'a>,
+        mut layer: Layer,
+        mut rest: Rest<'a>,
+    ) -> Option<Box<Tcp>> {
+        while descent.left > 0 {
+            descent.left -= 1;
+            match layer {
+                Layer::Unread(what) => return self.leave(what),
+                Layer::Tcp => return self.segment(descent, rest),
+                Layer::Ip => {
+                    let packet = ip::read(rest)?;
+                    (descent.ip, descent.ecn) = (rest.bytes, None);
+                    rest = packet.payload;
+                    layer = match packet.protocol {
+                        protocol if packet.part.is_some() && layers::carries(protocol) => {
+                            return self.fragment(descent, &packet);
+                        }
+                        layers::TCP => Layer::Tcp,
+                        protocol => Layer::Protocol(protocol),
+                    };
+                }
+                _ => (layer, rest) = layers::next(layer, rest, &mut descent.tags)?,
+            }
+        }
+        None
+    }
+
+    /// Waits for the rest of a packet, or goes on with all of it. Its segment has the number and
+    /// the moment of the last fragment.
+    fn fragment(&mut self, descent: &Descent<'_>, packet: &ip::Packet<'_>) -> Option<Box<Tcp>> {
+        let (header, part) = (ip::header(descent.ip)?, packet.part?);
+        let key = Key {
+            from: header.from,
+            to: header.to,
+            identification: part.identification,
+            protocol: packet.protocol,
+            network: descent.tags.iter().copied().filter(|tag| tag.is_network()).collect(),
+        };
+        let fragment = Fragment {
+            at: descent.frame.at,
+            offset: part.offset,
+            more: part.more,
+            len: packet.payload.wire,
+            bytes: packet.payload.bytes,
+            ecn: header.ecn,
+        };
+        let lost = &mut self.lost;
+        let whole = self.reassembly.take(&key, &fragment, &mut |protocol, bytes, count| {
+            *lost += missed(protocol, bytes, count);
+        })?;
+        let rest = Rest::new(&whole.bytes, whole.len);
+        let inner = ip::behind_extensions(packet.protocol, rest)?;
+        let &Descent { frame, ref tags, ip, ecn: _, left } = descent;
+        let mut descent = Descent { frame, tags: tags.clone(), ip, ecn: Some(whole.ecn), left };
+        match inner.part {
+            None => self.descend(&mut descent, Layer::Protocol(inner.protocol), inner.payload),
+            // A fragment of a fragment is none.
+            Some(_) => None,
+        }
+    }
+
+    fn segment(&mut self, descent: &Descent<'_>, rest: Rest<'_>) -> Option<Box<Tcp>> {
+        let (frame, ip) = (descent.frame, ip::header(descent.ip)?);
+        let Some((header, captured)) = rest.bytes.split_first_chunk::<TCP_HEADER>() else {
+            return self.leave(Unread::Header);
+        };
+        let word = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let long = |at: usize| u32::from(word(at)) << 16 | u32::from(word(at + 2));
+        let header_len = usize::from(header[12] >> 4) * 4;
+        let lens = (rest.wire.checked_sub(header_len), header_len.checked_sub(TCP_HEADER));
+        let (Some(len), Some(options_len)) = lens else {
+            return self.leave(Unread::Header);
+        };
+        let Options { mss, window_scale, sack_permitted, timestamps, sacks, cut } =
+            options::read(captured, options_len);
+        Some(Box::new(Tcp {
+            from: SocketAddr::new(ip.from, word(0)),
+            to: SocketAddr::new(ip.to, word(2)),
+            segment: Segment {
+                at: frame.at,
+                frame: frame.number,
+                seq: long(4),
+                ack: long(8),
+                len: u32::try_from(len).ok()?,
+                window: word(14),
+                flags: Flags::from_bits(word(12) & 0x01FF),
+                ip_id: ip.identification,
+                ttl: ip.ttl,
+                ecn: descent.ecn.unwrap_or(ip.ecn),
+                via: self.vias.number(frame.interface, &descent.tags),
+                options_cut: cut,
+                timestamps,
+                ..Segment::default()
+            },
+            mss,
+            window_scale,
+            sack_permitted,
+            sacks,
+        }))
+    }
+}
+
+/// Counts the fragments that may have held TCP: of UDP only those of a tunnel.
+fn missed(protocol: u8, bytes: &[u8], fragments: u64) -> u64 {
+    let rest = Rest::new(bytes, bytes.len());
+    let tunnel = || layers::next(Layer::Udp, rest, &mut Tags::new()).is_some();
+    if protocol != layers::UDP || tunnel() { fragments } else { 0 }
 }

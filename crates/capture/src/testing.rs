@@ -48,11 +48,16 @@ pub(crate) fn ack(ack: u32, sacks: &[(u32, u32)]) -> Packet {
 
 impl File {
     pub(crate) fn new() -> File {
+        File::with_link(101)
+    }
+
+    /// One of another link type than raw IP.
+    pub(crate) fn with_link(link: u32) -> File {
         let mut bytes = 0xA1B2_3C4D_u32.to_le_bytes().to_vec();
         bytes.extend([2, 0, 4, 0]);
         bytes.extend([0; 8]);
         bytes.extend(65535_u32.to_le_bytes());
-        bytes.extend(101_u32.to_le_bytes());
+        bytes.extend(link.to_le_bytes());
         File { bytes, now: 0.0 }
     }
 
@@ -70,14 +75,17 @@ impl File {
     }
 
     pub(crate) fn at(&mut self, ms: f64, packet: &Packet) {
+        self.frame(ms, &ip(packet), usize::from(packet.len));
+    }
+
+    /// A frame of which so many bytes more were not captured.
+    pub(crate) fn frame(&mut self, ms: f64, frame: &[u8], more: usize) {
         self.now = ms;
-        let ip = ip(packet);
         let nanos = (ms * 1e6) as u64;
-        let len = ip.len() as u32 + u32::from(packet.len);
-        let words =
-            [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32, ip.len() as u32, len];
+        let [captured, len] = [frame.len(), frame.len() + more].map(|len| len as u32);
+        let words = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32, captured, len];
         self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        self.bytes.extend(ip);
+        self.bytes.extend(frame);
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
