@@ -1,7 +1,7 @@
 //! Classes of causes: what a page gives one color, and an entry of its legend. Where the sender has
 //! recorded a cause, that counts; otherwise what is inferred of the segment.
 
-use crate::analysis::{self, Fact, Mark};
+use crate::analysis::{self, Fact, Mark, Repeat};
 use crate::connection::Segment;
 use bentpipe_core::tcp::cause::Cause;
 
@@ -43,6 +43,8 @@ pub enum Class {
     Written,
     /// New data that waited for something else: a turn on the link, the end of a mark.
     Turn,
+    /// Data that comes late: what was sent behind it has overtaken it.
+    Late,
     /// Again: the first hole of an episode.
     FastRetransmit,
     /// Again: further holes.
@@ -59,8 +61,10 @@ pub enum Class {
     Timeout,
     /// Again: in slow start after a timeout.
     AfterTimeout,
-    /// Again, or out of order; nothing more is known.
+    /// Again; nothing more is known.
     Again,
+    /// Again, or late: nothing tells which.
+    Undecided,
     /// A probe: of the tail, of a window, of the peer's life.
     Probe,
     /// An ACK of enough segments.
@@ -84,13 +88,14 @@ type Look = (&'static str, &'static str, &'static str);
 
 impl Class {
     /// All.
-    pub const ALL: [Class; 23] = [
+    pub const ALL: [Class; 25] = [
         Class::New,
         Class::AckClock,
         Class::Paced,
         Class::WindowOpened,
         Class::Written,
         Class::Turn,
+        Class::Late,
         Class::FastRetransmit,
         Class::Recovery,
         Class::Rack,
@@ -100,6 +105,7 @@ impl Class {
         Class::Timeout,
         Class::AfterTimeout,
         Class::Again,
+        Class::Undecided,
         Class::Probe,
         Class::AckSegments,
         Class::AckDelayed,
@@ -114,6 +120,9 @@ impl Class {
     /// handshake and resets, and for ACKs of which nothing is known.
     #[must_use]
     pub fn of(segment: &Segment, fact: &Fact) -> Option<Class> {
+        if !segment.counts() {
+            return None;
+        }
         match segment.recorded {
             Some(cause) => Class::recorded(cause),
             None => Class::inferred(segment, fact),
@@ -155,7 +164,8 @@ impl Class {
 
     fn inferred(segment: &Segment, fact: &Fact) -> Option<Class> {
         let marked = |mark| fact.marks.has(mark);
-        if marked(Mark::ZeroWindowProbe) || marked(Mark::KeepAlive) {
+        let probe = marked(Mark::ZeroWindowProbe) || marked(Mark::KeepAlive);
+        if probe && !fact.repeat.is_retransmission() {
             return Some(Class::Probe);
         }
         if segment.len == 0 {
@@ -169,18 +179,24 @@ impl Class {
                 fact.delayed.then_some(Class::AckDelayed)
             };
         }
-        if fact.cause.is_none() && !fact.marks.retransmitted() {
-            return Some(if marked(Mark::OutOfOrder) { Class::Again } else { Class::New });
-        }
-        Some(match fact.cause {
+        Some(match fact.repeat {
+            Repeat::New => Class::New,
+            Repeat::Late(_) => Class::Late,
+            Repeat::Undecided => Class::Undecided,
+            Repeat::Retransmitted(_) => Class::of_cause(fact.cause),
+        })
+    }
+
+    fn of_cause(cause: Option<analysis::Cause>) -> Class {
+        match cause {
             Some(analysis::Cause::DuplicateAcks | analysis::Cause::Sacked) => Class::FastRetransmit,
             Some(analysis::Cause::Later) => Class::Rack,
             Some(analysis::Cause::Recovery) => Class::Recovery,
             Some(analysis::Cause::Timeout) => Class::Timeout,
             Some(analysis::Cause::AfterTimeout) => Class::AfterTimeout,
             Some(analysis::Cause::TailProbe) => Class::Probe,
-            Some(analysis::Cause::Unknown) | None => Class::Again,
-        })
+            Some(analysis::Cause::TimeoutOrProbe | analysis::Cause::Unknown) | None => Class::Again,
+        }
     }
 
     /// Where it is drawn.
@@ -221,6 +237,7 @@ impl Class {
             Class::WindowOpened => ("window opened", "#e69f00", ""),
             Class::Written => ("application wrote", "#56b4e9", ""),
             Class::Turn => ("turn on the link", "#8a7f00", ""),
+            Class::Late => ("L late", "#1a7f7a", "L"),
             Class::FastRetransmit => ("R fast retransmit", "#d00000", "R"),
             Class::Recovery => ("R fast recovery", "#f0641e", "R"),
             Class::Rack => ("R RACK", "#b0127b", "R RACK"),
@@ -229,14 +246,15 @@ impl Class {
             Class::SpareCopy => ("R spare copy", "#b7a08a", "R copy"),
             Class::Timeout => ("R timeout", "#7f0000", "R RTO"),
             Class::AfterTimeout => ("R after timeout", "#c98686", "R slow start"),
-            Class::Again => ("R or late", "#d00000", "R"),
+            Class::Again => ("R unknown cause", "#a3303f", "R"),
+            Class::Undecided => ("R or late", "#c2571a", "R?"),
             Class::Probe => ("P probe", "#cc79a7", "P"),
             Class::AckSegments => ("ACK of segments", "#009e73", ""),
             Class::AckDelayed => ("delayed ACK", "#004d40", "delayed"),
-            Class::AckOutOfOrder => ("duplicate ACK", "#d55e00", ""),
+            Class::AckOutOfOrder => ("duplicate ACK", "#ad5c00", ""),
             Class::AckHoleFilled => ("ACK, hole filled", "#0072b2", "filled"),
             Class::AckDuplicate => ("ACK of a duplicate", "#cc79a7", "duplicate"),
-            Class::AckWindow => ("window update", "#b58900", "window"),
+            Class::AckWindow => ("window update", "#3b5bdb", "window"),
             Class::AckOther => ("other ACK", "#6e7781", ""),
         }
     }

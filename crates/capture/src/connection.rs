@@ -23,6 +23,11 @@ impl Flags {
     /// The acknowledgment number counts.
     pub const ACK: Flags = Flags(16);
 
+    /// A mark of congestion came (RFC 3168, 6.1).
+    pub const ECE: Flags = Flags(64);
+    /// The congestion window is reduced (RFC 3168, 6.1).
+    pub const CWR: Flags = Flags(128);
+
     /// From a header's bits.
     #[must_use]
     pub fn from_bits(bits: u16) -> Flags {
@@ -35,7 +40,7 @@ impl Flags {
         self.0
     }
 
-    /// Whether one of these is set.
+    /// True if one of these is set.
     #[must_use]
     pub fn any(self, of: &[Flags]) -> bool {
         of.iter().any(|flag| self.0 & flag.0 != 0)
@@ -46,7 +51,7 @@ impl Flags {
         Flags(self.0 & !flag.0)
     }
 
-    /// Whether this is set.
+    /// True if this is set.
     #[must_use]
     pub fn has(self, flag: Flags) -> bool {
         self.any(&[flag])
@@ -81,8 +86,24 @@ pub struct Segment {
     pub window: u16,
     /// Its control bits.
     pub flags: Flags,
+    /// IPv4's identification (RFC 6864); 0 where there is none, as in IPv6.
+    pub ip_id: u16,
+    /// IPv4's time to live, or IPv6's hop limit.
+    pub ttl: u8,
+    /// The codepoint of ECN in its IP header (RFC 3168, 5).
+    ///
+    /// 1 and 2 are ECT, 3 is CE.
+    pub ecn: u8,
+    /// The number of the place where it was seen: that in [`Capture::vias`].
+    ///
+    /// [`Capture::vias`]: crate::Capture::vias
+    pub via: u16,
+    /// Set if options were cut off, and others may be unknown.
+    pub options_cut: bool,
     /// Which end sent it.
     pub direction: Direction,
+    /// True if it is a part of what is analysed.
+    pub standing: Standing,
     /// Why, if its sender has recorded that.
     pub recorded: Option<SenderCause>,
     /// Where its SACK blocks are among those of the connection, and how many.
@@ -91,6 +112,12 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// True if it is a part of what is analysed.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.standing == Standing::Counts
+    }
+
     /// What it takes of the sequence space: data, and one each for SYN and FIN.
     #[must_use]
     pub fn space(&self) -> u32 {
@@ -99,17 +126,40 @@ impl Segment {
     }
 }
 
+/// True if a segment is a part of its connection's analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Standing {
+    /// It is.
+    #[default]
+    Counts,
+    /// The same packet stands before it in the file, as one place saw it twice, or two places did.
+    Copy,
+    /// It came before the SYN that was accepted, in another sequence space: an earlier connection's
+    /// (RFC 5961, 4), or the answer that refused an attempt.
+    Earlier,
+}
+
 /// What one end said in its SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offer {
-    /// Whether its SYN is in the capture.
+    /// True if its SYN is in the capture.
     pub syn: bool,
     /// The maximum segment size.
     pub mss: Option<u16>,
     /// The shift count of its windows.
     pub window_scale: Option<u8>,
-    /// Whether it takes SACKs.
+    /// True if it takes SACKs.
     pub sack_permitted: bool,
+    /// Set if options of its SYN were cut off, and others may be unknown.
+    pub cut: bool,
+}
+
+impl Offer {
+    /// The shift count that it says, or that it says none. `None` if that is not in the capture.
+    fn scales(&self) -> Option<Option<u8>> {
+        let known = self.window_scale.is_some() || !self.cut;
+        (self.syn && known).then_some(self.window_scale)
+    }
 }
 
 /// A TCP connection of a capture, or of an end's recording.
@@ -135,7 +185,10 @@ pub struct Connection {
     pub limits: [Vec<Silence>; 2],
     /// By how much windows are shifted, if it is not the SYNs that say so.
     pub(crate) shifts: Option<[u8; 2]>,
-    /// The sequence number of each end's first segment: its SYN's, if that is in the file.
+    /// The SYNs that show its addresses and ports to have been another's before, by their packets.
+    pub(crate) reused_at: Vec<u32>,
+    /// The sequence number of each end's SYN, or of its first segment where that is not in the
+    /// file.
     pub(crate) first_seq: [Option<u32>; 2],
     pub(crate) sacks: Vec<Sack>,
 }
@@ -154,6 +207,7 @@ impl Default for Connection {
             series: Vec::new(),
             limits: [Vec::new(), Vec::new()],
             shifts: None,
+            reused_at: Vec::new(),
             first_seq: [None; 2],
             sacks: Vec::new(),
         }
@@ -200,25 +254,27 @@ impl Connection {
         if let Some(shifts) = self.shifts {
             return Some(shifts[direction.index()]);
         }
-        let [forward, backward] = self.offers;
-        if !forward.syn && !backward.syn {
-            return None;
-        }
         let own = self.offers[direction.index()];
         let peer = self.offers[direction.reverse().index()];
-        match (own.window_scale, peer.window_scale) {
-            (Some(shift), Some(_)) => Some(shift),
-            // The peer's SYN is missing: it is taken to have agreed.
-            (Some(shift), None) if !peer.syn => Some(shift),
-            _ => Some(0),
+        match (own.scales(), peer.scales()) {
+            (Some(None), _) | (_, Some(None)) => Some(0),
+            // Where the peer's SYN is missing it is taken to have agreed.
+            (Some(Some(shift)), _) => Some(shift),
+            (None, _) => None,
         }
+    }
+
+    /// How many packets are copies of others.
+    #[must_use]
+    pub fn copies(&self) -> usize {
+        self.segments.iter().filter(|segment| segment.standing == Standing::Copy).count()
     }
 
     /// Who sent most of the data.
     #[must_use]
     pub fn main_direction(&self) -> Direction {
         let mut bytes = [0_u64; 2];
-        for segment in &self.segments {
+        for segment in self.segments.iter().filter(|segment| segment.counts()) {
             bytes[segment.direction.index()] += u64::from(segment.len);
         }
         if bytes[1] > bytes[0] { Direction::Backward } else { Direction::Forward }

@@ -1,101 +1,7 @@
 //! Times without a segment, and what kept the sender from sending.
 
-/// What kept a sender from sending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limiter {
-    /// All that was written has been sent.
-    Application,
-    /// The congestion window is full.
-    CongestionWindow,
-    /// The peer's window is.
-    PeerWindow,
-    /// The pacer's next moment has not come.
-    Pacer,
-    /// It is another sender's turn on the link.
-    Link,
-    /// Loss recovery sends nothing for now.
-    Recovery,
-    /// Nagle's rule, or silly window avoidance: a short segment waits for more.
-    Nagle,
-    /// A mark came at a window of one segment (RFC 3168, 6.1.2).
-    Mark,
-    /// The connection is not established.
-    Handshake,
-    /// The stream has ended and all of it was sent, or the connection is over.
-    Closed,
-    /// It cannot be inferred.
-    Unknown,
-}
-
-impl Limiter {
-    /// All.
-    pub const ALL: [Limiter; 11] = [
-        Limiter::Application,
-        Limiter::CongestionWindow,
-        Limiter::PeerWindow,
-        Limiter::Pacer,
-        Limiter::Link,
-        Limiter::Recovery,
-        Limiter::Nagle,
-        Limiter::Mark,
-        Limiter::Handshake,
-        Limiter::Closed,
-        Limiter::Unknown,
-    ];
-
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Limiter::Application => "application",
-            Limiter::CongestionWindow => "cwnd",
-            Limiter::PeerWindow => "peer's window",
-            Limiter::Pacer => "pacer",
-            Limiter::Link => "turn on the link",
-            Limiter::Recovery => "recovery",
-            Limiter::Nagle => "Nagle",
-            Limiter::Mark => "mark",
-            Limiter::Handshake => "handshake",
-            Limiter::Closed => "closed",
-            Limiter::Unknown => "unknown",
-        }
-    }
-
-    /// Its name in qlog.
-    #[must_use]
-    pub fn id(self) -> &'static str {
-        match self {
-            Limiter::Application => "application",
-            Limiter::CongestionWindow => "cwnd",
-            Limiter::PeerWindow => "peer-window",
-            Limiter::Pacer => "pacer",
-            Limiter::Link => "link-turn",
-            Limiter::Recovery => "recovery",
-            Limiter::Nagle => "nagle",
-            Limiter::Mark => "mark",
-            Limiter::Handshake => "handshake",
-            Limiter::Closed => "closed",
-            Limiter::Unknown => "unknown",
-        }
-    }
-
-    /// Its color in a lane, as in HTML: white letters can be read on it.
-    #[must_use]
-    pub fn color(self) -> &'static str {
-        match self {
-            Limiter::Application => "#2f7fb0",
-            Limiter::CongestionWindow => "#24292f",
-            Limiter::PeerWindow => "#b07900",
-            Limiter::Pacer => "#00437a",
-            Limiter::Link => "#6b6300",
-            Limiter::Recovery => "#d00000",
-            Limiter::Nagle => "#a5557f",
-            Limiter::Mark => "#7b3fb5",
-            Limiter::Handshake => "#57606a",
-            Limiter::Closed | Limiter::Unknown => "#8c959f",
-        }
-    }
-}
+use crate::evidence::{Evidence, Said};
+use crate::limiter::Limiter;
 
 /// A time without a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +10,38 @@ pub struct Silence {
     pub begin: i64,
     /// Its end.
     pub end: i64,
+    /// The source of its limiter.
+    pub basis: Basis,
+}
+
+/// The source of a limiter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// The end has recorded it.
+    Recorded(Limiter),
+    /// It follows from what the capture shows.
+    Inferred(Evidence),
+}
+
+impl Silence {
     /// What kept the sender from sending.
-    pub limiter: Limiter,
-    /// Whether that is inferred.
-    pub inferred: bool,
+    #[must_use]
+    pub fn said(&self) -> Said {
+        match self.basis {
+            Basis::Recorded(limiter) => Said::One(limiter),
+            Basis::Inferred(evidence) => evidence.says(),
+        }
+    }
+
+    /// True if that is inferred.
+    #[must_use]
+    pub fn inferred(&self) -> bool {
+        matches!(self.basis, Basis::Inferred(_))
+    }
+
+    /// How long it was, in nanoseconds.
+    #[must_use]
+    pub fn duration(&self) -> i64 {
+        self.end.saturating_sub(self.begin)
+    }
 }

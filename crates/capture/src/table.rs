@@ -1,85 +1,143 @@
-//! A file's connections. A pair of addresses and ports can have several, one after the other: each
-//! SYN with another sequence number than the last begins one.
+//! A file's connections: each packet is decoded, and kept with those of its connection.
 
 use crate::capture::Capture;
+use crate::compression;
 use crate::connection::{Connection, Flags, Offer};
 use crate::direction::Direction;
-use crate::file::{self, ReadError};
-use crate::link_layer;
-use crate::packet::{self, Decoded, Tcp};
-use crate::{qlog, recorded};
+use crate::file::{self, Damage, ReadError};
+use crate::identity::{Pair, Progress};
+use crate::packet::{Decoder, Tcp};
+use crate::reading::Reading;
+use crate::via::Via;
+use crate::{copies, qlog, recorded};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::net::SocketAddr;
 
-/// Reads a file as a stream: pcap, pcapng, or qlog.
+/// Reads a stream of pcap, pcapng or qlog, also compressed by gzip or zstd.
 ///
 /// # Errors
 /// [`ReadError`] if it is no capture, or ends before its first packet. A file that ends in the
 /// middle of a later packet is read up to there: [`Capture::damage`].
-pub fn read(mut reader: impl Read + Send) -> Result<Capture, ReadError> {
+pub fn read(reader: impl Read + Send) -> Result<Capture, ReadError> {
+    Reading::default().read(reader)
+}
+
+impl Reading {
+    /// Reads that part of a file, as a stream: pcap, pcapng, or qlog.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn read(&self, reader: impl Read + Send) -> Result<Capture, ReadError> {
+        read_part(reader, self)
+    }
+}
+
+fn read_part(reader: impl Read + Send, reading: &Reading) -> Result<Capture, ReadError> {
+    let mut reader = compression::plain(reader)?;
     let mut first = Vec::new();
-    reader.by_ref().take(1).read_to_end(&mut first)?;
+    if let Err(error) = reader.by_ref().take(1).read_to_end(&mut first) {
+        Damage::of(error)?;
+        return Err(ReadError::NoPacket);
+    }
+    let reader = Cursor::new(&first[..]).chain(reader);
     match first[..] {
-        [qlog::RECORD_SEPARATOR] => return qlog::read(Cursor::new(first).chain(reader)),
+        [qlog::RECORD_SEPARATOR] => {
+            let mut capture = qlog::read(reader)?;
+            reading.cut(&mut capture);
+            return Ok(capture);
+        }
         [b'{'] => return Err(ReadError::PlainJson),
         _ => {}
     }
-    let reader = Cursor::new(first).chain(reader);
-    let mut table = Table::default();
+    let mut table = Table::new(reading);
+    let mut decoder = Decoder::default();
     let damage = file::frames(reader, &mut |frame| {
         table.capture.counts.packets += 1;
-        let Some(offset) = link_layer::ip_offset(frame.link, frame.bytes) else {
-            if !link_layer::known(frame.link) {
-                table.capture.unknown_links.insert(frame.link);
-            }
-            return;
-        };
-        match packet::decode(frame, offset) {
-            Decoded::Tcp(tcp) => {
-                table.capture.counts.tcp += 1;
-                table.add(*tcp, frame.comment.as_deref());
-            }
-            Decoded::Fragment => table.capture.counts.fragments += 1,
-            Decoded::Other => {}
+        if table.capture.first.is_none() {
+            table.capture.first = Some(frame.at);
+            table.span = reading.span(frame.at);
+        }
+        if let Some(tcp) = decoder.decode(frame) {
+            table.capture.counts.tcp += 1;
+            table.add(*tcp, frame.comment.as_deref(), decoder.vias());
         }
     })?;
-    table.capture.damage = damage;
-    Ok(table.capture)
+    let mut capture = table.finish();
+    decoder.finish(&mut capture);
+    capture.damage = damage;
+    Ok(capture)
 }
 
-#[derive(Default)]
-struct Table {
+struct Table<'a> {
+    reading: &'a Reading,
+    /// Packets outside of it are not kept.
+    span: (i64, i64),
+    /// True if each connection is wanted. Of one that is not, no segment is kept.
+    wanted: Vec<bool>,
     capture: Capture,
-    /// The last connection of each pair, the smaller address first.
-    last: BTreeMap<(SocketAddr, SocketAddr), usize>,
+    /// Of each connection of the capture.
+    progress: Vec<Progress>,
+    /// The connections of each pair, the smaller address first.
+    pairs: BTreeMap<(SocketAddr, SocketAddr), Pair>,
 }
 
-impl Table {
-    fn add(&mut self, tcp: Tcp, comment: Option<&str>) {
+impl Table<'_> {
+    fn new(reading: &Reading) -> Table<'_> {
+        let span = reading.span(0);
+        Table {
+            reading,
+            span,
+            wanted: Vec::new(),
+            capture: Capture::default(),
+            progress: Vec::new(),
+            pairs: BTreeMap::new(),
+        }
+    }
+
+    /// Without the connections of which no segment was kept.
+    fn finish(self) -> Capture {
+        let mut capture = self.capture;
+        let all = capture.connections.len();
+        capture.connections.retain(|connection| !connection.segments.is_empty());
+        capture.others = all - capture.connections.len();
+        capture.connections.iter_mut().for_each(copies::mark);
+        capture
+    }
+
+    fn add(&mut self, tcp: Tcp, comment: Option<&str>, vias: &[Via]) {
         let Tcp { from, to, mut segment, mss, window_scale, sack_permitted, sacks } = tcp;
-        let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
         let pair = if from <= to { (from, to) } else { (to, from) };
-        let known = self.last.get(&pair).copied().filter(|&number| {
-            let connection = &self.capture.connections[number];
-            !(opens && begins_anew(connection, from, segment.seq))
+        let pair = self.pairs.entry(pair).or_default();
+        let (connections, progress) = (&mut self.capture.connections, &mut self.progress);
+        let found = pair.find(&segment, vias, |number| {
+            let connection = &connections[number];
+            (connection, &progress[number], direction(connection, from))
         });
-        let number = known.unwrap_or_else(|| {
-            let number = self.capture.connections.len();
+        let number = found.unwrap_or_else(|| {
+            let number = connections.len();
             // A SYN-ACK whose SYN is missing comes from the second end.
             let answers = segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK);
             let ends = if answers { [to, from] } else { [from, to] };
-            self.capture.connections.push(Connection { number, ends, ..Connection::default() });
-            self.last.insert(pair, number);
+            let reuses = !pair.is_empty() && segment.flags.has(Flags::SYN);
+            let reused_at = reuses.then_some(segment.frame).into_iter().collect();
+            connections.push(Connection { number, ends, reused_at, ..Connection::default() });
+            progress.push(Progress::new(&segment));
+            self.wanted.push(self.reading.takes(number, &ends));
+            pair.add(number);
             number
         });
-        let connection = &mut self.capture.connections[number];
-        let forward = from == connection.ends[0];
-        segment.direction = if forward { Direction::Forward } else { Direction::Backward };
-        connection.first_seq[segment.direction.index()].get_or_insert(segment.seq);
-        if segment.flags.has(Flags::SYN) {
-            let offer = Offer { syn: true, mss, window_scale, sack_permitted };
-            connection.offers[segment.direction.index()] = offer;
+        let connection = &mut connections[number];
+        segment.direction = direction(connection, from);
+        progress[number].take(connection, &segment);
+        let own = segment.direction.index();
+        if segment.flags.has(Flags::SYN) && connection.first_seq[own] == Some(segment.seq) {
+            let cut = segment.options_cut;
+            let offer = Offer { syn: true, mss, window_scale, sack_permitted, cut };
+            connection.offers[own] = offer;
+        }
+        if !self.wanted[number] || !(self.span.0..=self.span.1).contains(&segment.at) {
+            return;
         }
         // A file with 2^32 of either is longer than any disk.
         segment.sack_at = u32::try_from(connection.sacks.len()).unwrap_or(u32::MAX);
@@ -96,9 +154,7 @@ impl Table {
     }
 }
 
-/// Whether a SYN of this end with this number is another connection's: the former one's sequence
-/// numbers began elsewhere, or its beginning is not in the file.
-fn begins_anew(connection: &Connection, from: SocketAddr, seq: u32) -> bool {
-    let end = usize::from(from != connection.ends[0]);
-    connection.first_seq[end].is_some_and(|first| first != seq)
+/// Which way a segment of this end goes.
+fn direction(connection: &Connection, from: SocketAddr) -> Direction {
+    if from == connection.ends[0] { Direction::Forward } else { Direction::Backward }
 }

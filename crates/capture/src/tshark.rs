@@ -41,8 +41,9 @@ pub fn compare(capture: &Capture, written: &str) -> Comparison {
     let theirs: BTreeMap<u32, Marks> = written.lines().filter_map(line).collect();
     let mut ours: BTreeMap<u32, Marks> = BTreeMap::new();
     for connection in &capture.connections {
-        let facts = analyse(connection).facts;
-        ours.extend(connection.segments.iter().zip(facts).map(|(s, fact)| (s.frame, fact.marks)));
+        // Copies, and what came before the SYN that was accepted, are left out.
+        let analysis = analyse(connection);
+        ours.extend(analysis.facts_of(connection).map(|(_, s, fact)| (s.frame, fact.marks)));
     }
     let segments = ours.len();
     let compared = ours.into_iter().map(|(frame, ours)| {

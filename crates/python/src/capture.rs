@@ -53,7 +53,7 @@ fn tables(capture: &Capture) -> Result<Batches, arrow_schema::ArrowError> {
     for connection in &capture.connections {
         let analysis = analyse(connection);
         connections.add(connection, zero, &analysis);
-        for (segment, fact) in connection.segments.iter().zip(&analysis.facts) {
+        for (_, segment, fact) in analysis.facts_of(connection) {
             segments.add(connection.number, zero, segment, fact);
         }
     }
@@ -85,12 +85,11 @@ impl Connections {
             let (sums, index) = (analysis.summary(connection, direction), direction.index());
             self.packets[index].append_value(sums.packets);
             self.bytes[index].append_value(sums.bytes);
-            let all = connection.segments.iter().zip(&analysis.facts);
-            let again = all.filter(|(segment, fact)| {
+            let again = analysis.facts_of(connection).filter(|(_, segment, fact)| {
                 segment.direction == direction && is_retransmission(segment, fact)
             });
             self.retransmissions[index].append_value(again.count() as u64);
-            self.min_rtt[index].append_option(sums.min_round_trip.map(|nanos| nanos as f64 / 1e9));
+            self.min_rtt[index].append_option(sums.round_trips.min.map(|nanos| nanos as f64 / 1e9));
         }
     }
 
@@ -118,11 +117,11 @@ impl Connections {
     }
 }
 
-/// By what its sender has recorded, or else as Wireshark would mark it.
+/// By what its sender has recorded, or else by what the capture proves.
 fn is_retransmission(segment: &Segment, fact: &Fact) -> bool {
     match (segment.recorded, Class::of(segment, fact)) {
         (Some(_), class) => class.is_some_and(|class| class.kind() == ClassKind::Again),
-        (None, _) => fact.marks.retransmitted(),
+        (None, _) => segment.len > 0 && fact.repeat.is_retransmission(),
     }
 }
 

@@ -31,7 +31,7 @@ struct End {
     duplicates: u32,
     /// What the peer may acknowledge: what was sent without a gap.
     acknowledgeable: Option<u32>,
-    /// Whether the last segment was one of these.
+    /// True if the last segment was one of these.
     keep_alive: bool,
     probe: bool,
     /// No segment but the SYN was sent, whose window is not scaled.
@@ -58,6 +58,9 @@ impl<'a> Expert<'a> {
         let mut marks = Marks::default();
         let own = segment.direction.index();
         self.handshake(segment);
+        if self.connection.reused_at.contains(&segment.frame) {
+            marks.add(Mark::ReusedPorts);
+        }
         if self.probes(segment) {
             marks.add(Mark::ZeroWindowProbe);
         } else {
@@ -132,7 +135,7 @@ impl<'a> Expert<'a> {
         }
     }
 
-    /// Whether the data ends where the peer's window does.
+    /// True if the data ends where the peer's window does.
     fn fills_window(&self, segment: &Segment) -> bool {
         let peer = &self.ends[segment.direction.reverse().index()];
         let shift = if peer.only_syn {
@@ -152,10 +155,11 @@ impl<'a> Expert<'a> {
             self.ends[own].duplicates += 1;
         }
         let sender = &mut self.ends[peer];
-        let beyond = sender.acknowledgeable.is_some_and(|most| after(segment.ack, most));
-        if beyond && segment.flags.has(Flags::ACK) {
+        let Some(most) = sender.acknowledgeable else { return };
+        if after(segment.ack, most) && segment.flags.has(Flags::ACK) {
             marks.add(Mark::AckLostSegment);
-            sender.acknowledgeable = sender.next;
+            // What was seen behind the gap. Where nothing was, all is expected until more comes.
+            sender.acknowledgeable = sender.next.filter(|&next| after(next, most));
         }
     }
 
@@ -180,7 +184,9 @@ impl<'a> Expert<'a> {
         let control = u32::from(segment.flags.any(&[Flags::SYN, Flags::FIN]));
         if fast {
             marks.add(Mark::FastRetransmission);
-        } else if segment.at - own.next_at < soon && next != end.wrapping_add(control) {
+        } else if (segment.at.wrapping_sub(own.next_at) as u64) < soon as u64
+            && next != end.wrapping_add(control)
+        {
             marks.add(Mark::OutOfOrder);
         } else {
             marks.add(Mark::Retransmission);
@@ -193,6 +199,9 @@ impl<'a> Expert<'a> {
         let next = segment.seq.wrapping_add(segment.len).wrapping_add(control);
         let probe = marks.has(Mark::ZeroWindowProbe);
         if !probe {
+            if end.acknowledgeable.is_none() {
+                end.acknowledgeable = end.next;
+            }
             if end.next.is_none_or(|before| after(next, before)) {
                 (end.next, end.next_at) = (Some(next), segment.at);
             }

@@ -88,7 +88,7 @@ impl Marks {
         self.0 |= 1 << mark as u16;
     }
 
-    /// Whether it is there.
+    /// True if it is there.
     #[must_use]
     pub fn has(self, mark: Mark) -> bool {
         self.0 & (1 << mark as u16) != 0
@@ -105,7 +105,7 @@ impl Marks {
         self.0
     }
 
-    /// Whether its data was sent before. Wireshark counts fast and spurious ones among its
+    /// True if its data was sent before. Wireshark counts fast and spurious ones among its
     /// retransmissions, too.
     #[must_use]
     pub fn retransmitted(self) -> bool {

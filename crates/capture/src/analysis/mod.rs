@@ -6,19 +6,28 @@
 //! `tshark -Y tcp.analysis.flags`. [`flight`] keeps each direction's scoreboard, as its sender
 //! would, for round-trip times, outstanding data, and why a segment was retransmitted.
 
+mod cause;
 mod expert;
 mod flight;
 mod marks;
-mod ranges;
+pub(crate) mod ranges;
+mod repeat;
 mod round_trip;
+mod sums;
+mod survey;
 mod unwrap;
+mod vantage;
 
-pub use flight::Cause;
+pub use cause::Cause;
 pub use marks::{Mark, Marks};
+pub use repeat::{Proof, Repeat};
+pub use sums::{RoundTrips, Summary};
+pub use vantage::Vantage;
 
-use crate::connection::{Connection, Flags};
+use crate::connection::{Connection, Flags, Segment};
 use crate::direction::Direction;
 use flight::Flight;
+use survey::Survey;
 use unwrap::Unwrap;
 
 /// What is inferred of one segment.
@@ -30,19 +39,22 @@ pub struct Fact {
     pub ack: Option<i64>,
     /// Marks as Wireshark has them.
     pub marks: Marks,
-    /// Why it was retransmitted.
+    /// True if its data was sent before, or comes late.
+    pub repeat: Repeat,
+    /// Why it was retransmitted, if it was shown to be.
     pub cause: Option<Cause>,
     /// The round-trip time that it measures, in nanoseconds: from the newest segment that it
     /// acknowledges, if that was sent once.
     pub round_trip: Option<i64>,
-    /// What each end ([`Direction::index`]) had outstanding after it: bytes sent, not acknowledged.
+    /// Bytes that each end ([`Direction::index`]) had outstanding after it: sent, not acknowledged.
+    /// 0 as long as no ACK of the other end's was seen.
     pub outstanding: [u64; 2],
-    /// The window that it announces, scaled. `None` if its scale is not known: the SYNs are
-    /// missing.
+    /// The window that it announces, scaled. `None` if its scale is not known, as that is not in
+    /// the capture.
     pub window: Option<u64>,
-    /// Whether its first SACK block is a DSACK (RFC 2883).
+    /// True if its first SACK block is a DSACK (RFC 2883).
     pub dsack: bool,
-    /// Whether it is an ACK that waited for more data, by its round-trip time beside the others.
+    /// True if it is an ACK that waited for more data, by its round-trip time.
     pub delayed: bool,
     /// How many packets it was on the wire: more than one where a card divided a super-segment, or
     /// joined one.
@@ -61,21 +73,8 @@ pub struct Analysis {
     pub(crate) sack_at: Vec<u32>,
     /// The maximum segment size of each direction: as offered, or as seen.
     pub mss: [u32; 2],
-}
-
-/// The sums of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Summary {
-    /// Packets as captured.
-    pub packets: u64,
-    /// Bytes of data, retransmissions included.
-    pub bytes: u64,
-    /// Segments that are marked as retransmissions (not as out of order).
-    pub retransmissions: u64,
-    /// Their bytes.
-    pub retransmitted_bytes: u64,
-    /// The smallest round-trip time, in nanoseconds.
-    pub min_round_trip: Option<i64>,
+    /// The place of each direction's sender.
+    pub vantage: [Vantage; 2],
 }
 
 impl Analysis {
@@ -87,38 +86,44 @@ impl Analysis {
         self.sacks.get(begin..end).unwrap_or_default()
     }
 
-    /// The sums of a direction: of its data, and of the ACKs that answer it.
-    #[must_use]
-    pub fn summary(&self, connection: &Connection, direction: Direction) -> Summary {
-        let mut sums = Summary::default();
-        for (segment, fact) in connection.segments.iter().zip(&self.facts) {
-            if segment.direction != direction {
-                let both = [sums.min_round_trip, fact.round_trip];
-                sums.min_round_trip = both.into_iter().flatten().min();
-                continue;
-            }
-            sums.packets += 1;
-            sums.bytes += u64::from(segment.len);
-            if fact.marks.retransmitted() {
-                sums.retransmissions += 1;
-                sums.retransmitted_bytes += u64::from(segment.len);
+    /// Far from the sender a cause is a guess: what it heard, and when, is not in the capture.
+    fn forget_guesses(&mut self, connection: &Connection) {
+        let told = self.vantage.map(|vantage| vantage == Vantage::Sender);
+        for (segment, fact) in connection.segments.iter().zip(&mut self.facts) {
+            if fact.cause.is_some() && !told[segment.direction.index()] {
+                fact.cause = Some(Cause::Unknown);
             }
         }
-        sums
+    }
+
+    /// The segments that count, with their numbers and facts, in their order.
+    pub fn facts_of<'a>(
+        &'a self,
+        connection: &'a Connection,
+    ) -> impl Iterator<Item = (usize, &'a Segment, &'a Fact)> {
+        let all = connection.segments.iter().zip(&self.facts).enumerate();
+        let all = all.filter(|(_, (segment, _))| segment.counts());
+        all.map(|(index, (segment, fact))| (index, segment, fact))
     }
 }
 
 /// Analyses a connection.
 #[must_use]
 pub fn analyse(connection: &Connection) -> Analysis {
-    let mss = Direction::BOTH.map(|direction| mss(connection, direction));
+    let surveys = Direction::BOTH.map(|direction| Survey::of(connection, direction));
     let mut places = Direction::BOTH.map(|d| Unwrap::new(connection.first_seq[d.index()]));
-    let mut flights = mss.map(Flight::new);
+    let mut flights = surveys.each_ref().map(Flight::new);
     let mut expert = expert::Expert::new(connection);
-    let mut analysis = Analysis { mss, ..Analysis::default() };
+    let mut analysis = Analysis { mss: surveys.map(|survey| survey.mss), ..Analysis::default() };
     analysis.facts.reserve(connection.segments.len());
     let mut blocks = Vec::new();
+    let mut trips: [Option<i64>; 2] = [None; 2];
     for segment in &connection.segments {
+        analysis.sack_at.push(u32::try_from(analysis.sacks.len()).unwrap_or(u32::MAX));
+        if !segment.counts() {
+            analysis.facts.push(Fact::default());
+            continue;
+        }
         let (own, peer) = (segment.direction.index(), segment.direction.reverse().index());
         let seq = places[own].place(segment.seq);
         let ack = segment.flags.has(Flags::ACK).then(|| places[peer].ack(segment.ack));
@@ -128,49 +133,35 @@ pub fn analyse(connection: &Connection) -> Analysis {
         blocks.extend(connection.sacks(segment).iter().map(block));
         let marks = expert.on_segment(segment);
         let answer = ack.map(|ack| flights[peer].on_ack(segment, ack, &blocks)).unwrap_or_default();
-        let cause = flights[own].on_data(segment, seq, marks);
-        // Windows in SYNs are not scaled (RFC 7323, 2.2).
-        let shift = if segment.flags.has(Flags::SYN) {
-            Some(0)
-        } else {
-            connection.shift(segment.direction)
-        };
+        let (repeat, cause) = flights[own].on_data(segment, seq, marks);
+        trips[peer] = [trips[peer], answer.round_trip].into_iter().flatten().min();
         analysis.facts.push(Fact {
             seq,
             ack,
             marks,
+            repeat,
             cause,
             round_trip: answer.round_trip,
             outstanding: [flights[0].outstanding(), flights[1].outstanding()],
-            window: shift.map(|shift| u64::from(segment.window) << shift),
+            window: window(connection, segment),
             dsack: answer.dsack,
             delayed: answer.delayed,
-            packets: segment.len.div_ceil(mss[own].max(1)).max(1),
+            packets: segment.len.div_ceil(analysis.mss[own].max(1)).max(1),
         });
-        analysis.sack_at.push(u32::try_from(analysis.sacks.len()).unwrap_or(u32::MAX));
         analysis.sacks.extend(&blocks);
     }
+    for direction in Direction::BOTH {
+        let (own, peer) = (direction.index(), direction.reverse().index());
+        analysis.vantage[own] = Vantage::new(surveys[peer].seen, trips[own], trips[peer]);
+    }
+    analysis.forget_guesses(connection);
     analysis
 }
 
-/// The largest segment of a direction on the wire: what its peer's SYN offers, less what timestamps
-/// take; without SYNs the most common length among the larger ones.
-fn mss(connection: &Connection, direction: Direction) -> u32 {
-    let offer = connection.offers[direction.reverse().index()];
-    let mut timestamps = false;
-    let mut times: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
-    for segment in connection.segments.iter().filter(|s| s.direction == direction) {
-        timestamps |= segment.timestamps.is_some();
-        // Those above are super-segments on any link that is common.
-        if (500..=9000).contains(&segment.len) && times.len() < 10_000 {
-            *times.entry(segment.len).or_default() += 1;
-        }
-    }
-    let common = times.into_iter().max_by_key(|&(len, times)| (times, len)).map(|(len, _)| len);
-    let offered =
-        offer.mss.map(|mss| u32::from(mss).saturating_sub(if timestamps { 12 } else { 0 }));
-    match (offered, common) {
-        (Some(offered), Some(common)) => offered.min(common).max(1),
-        (offered, common) => offered.or(common).unwrap_or(1460).max(1),
-    }
+/// The window that a segment announces. Those in SYNs are not scaled (RFC 7323, 2.2), and none is
+/// none whatever the scale.
+fn window(connection: &Connection, segment: &Segment) -> Option<u64> {
+    let unscaled = segment.flags.has(Flags::SYN) || segment.window == 0;
+    let shift = if unscaled { Some(0) } else { connection.shift(segment.direction) };
+    shift.map(|shift| u64::from(segment.window) << shift)
 }

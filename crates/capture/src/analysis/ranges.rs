@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 /// Ranges that neither touch nor overlap: begin → end.
 #[derive(Debug, Default)]
-pub(super) struct Ranges(BTreeMap<i64, i64>);
+pub(crate) struct Ranges(BTreeMap<i64, i64>);
 
 impl Ranges {
     /// Adds one, joined with those that it touches.
-    pub(super) fn insert(&mut self, mut begin: i64, mut end: i64) {
+    pub(crate) fn insert(&mut self, mut begin: i64, mut end: i64) {
         if begin >= end {
             return;
         }
@@ -23,18 +23,34 @@ impl Ranges {
         self.0.insert(begin, end);
     }
 
-    /// Whether any part of this one is in it.
-    pub(super) fn overlaps(&self, begin: i64, end: i64) -> bool {
+    /// True if any part of this one is in it.
+    pub(crate) fn overlaps(&self, begin: i64, end: i64) -> bool {
         self.0.range(..end).next_back().is_some_and(|(_, &to)| to > begin)
     }
 
-    /// Whether all of this one is in it.
-    pub(super) fn contains(&self, begin: i64, end: i64) -> bool {
+    /// True if all of this one is in it.
+    pub(crate) fn contains(&self, begin: i64, end: i64) -> bool {
         self.0.range(..=begin).next_back().is_some_and(|(_, &to)| to >= end)
     }
 
+    /// The parts of this one that are not in it.
+    pub(crate) fn gaps(&self, mut begin: i64, end: i64) -> Vec<(i64, i64)> {
+        let mut gaps = Vec::new();
+        let before = self.0.range(..begin).next_back();
+        for (&from, &to) in before.into_iter().chain(self.0.range(begin..end)) {
+            if from > begin {
+                gaps.push((begin, from));
+            }
+            begin = begin.max(to);
+        }
+        if begin < end {
+            gaps.push((begin, end));
+        }
+        gaps
+    }
+
     /// Forgets what is before a place.
-    pub(super) fn forget_before(&mut self, place: i64) {
+    pub(crate) fn forget_before(&mut self, place: i64) {
         while let Some((&begin, &end)) = self.0.first_key_value() {
             if begin >= place {
                 return;
@@ -47,7 +63,7 @@ impl Ranges {
     }
 
     /// The ranges that begin at or behind a place.
-    pub(super) fn behind(&self, place: i64) -> impl Iterator<Item = (i64, i64)> {
+    pub(crate) fn behind(&self, place: i64) -> impl Iterator<Item = (i64, i64)> {
         self.0.range(place..).map(|(&begin, &end)| (begin, end))
     }
 }

@@ -1,7 +1,7 @@
 //! What a sender's retransmission timer would be, by RFC 6298, with the floor that Linux has.
 
 /// Linux's minimum, which is lower than the second of RFC 6298, 2.4.
-const MIN: i64 = 200_000_000;
+pub(super) const MIN: i64 = 200_000_000;
 /// Before a measurement (RFC 6298, 2.1).
 const INITIAL: i64 = 1_000_000_000;
 
@@ -30,6 +30,11 @@ impl RoundTrip {
 
     pub(super) fn smoothed(&self) -> Option<i64> {
         self.smoothed
+    }
+
+    /// RTTVAR.
+    pub(super) fn variation(&self) -> i64 {
+        self.variation
     }
 
     /// RFC 6298, 2.3 and 2.4.

@@ -1,15 +1,18 @@
 //! Stories of small connections.
 
 use super::*;
-use crate::testing::{File, ack, data};
+use crate::evidence::{Reason, Said};
+use crate::testing::{ACK, File, Packet, SYN, ack, data};
 
 fn story(file: &File) -> Story {
     let connection = file.connection();
     explain(&connection, &crate::analyse(&connection), Direction::Forward)
 }
 
-fn limiters(story: &Story) -> Vec<(Limiter, bool)> {
-    story.silences().map(|silence| (silence.limiter, silence.inferred)).collect()
+/// What is said of each silence behind the handshake.
+fn said(story: &Story) -> Vec<Said> {
+    let all = story.silences().map(Silence::said);
+    all.filter(|&said| said != Said::One(Limiter::Handshake)).collect()
 }
 
 #[test]
@@ -21,41 +24,150 @@ fn a_window_of_cwnd_is_a_run_and_waits_for_its_acks() {
     file.at(41.5, &ack(101 + 2 * 1460, &[]));
     file.at(41.6, &data(101 + 4 * 1460, 1460));
     let story = story(&file);
-    let [Event::Run(first), Event::Silence(silence), Event::Run(_)] = &story.events[..] else {
+    let [Event::Silence(_), Event::Run(first), Event::Silence(silence), Event::Run(_)] =
+        &story.events[..]
+    else {
         panic!("{story:?}");
     };
     assert_eq!((first.segments, first.bytes, first.seq), (4, 5840, (1, 5841)));
     assert_eq!((first.why, first.trigger), (Why::New, None));
-    assert_eq!((silence.limiter, silence.inferred), (Limiter::CongestionWindow, true));
+    // Nothing shows that cwnd has grown: it may be the send buffer.
+    let evidence = Evidence::AckClock {
+        packet: 8,
+        flights: (5840, 5840),
+        room: true,
+        recovery: None,
+        paced: false,
+    };
+    assert_eq!(silence.basis, Basis::Inferred(evidence));
     assert_eq!(silence.end - silence.begin, 20_300_000);
     assert!(!story.recorded);
 }
 
 #[test]
-fn silences_have_the_limiter_that_the_capture_shows() {
-    // All is acknowledged, and long after that something is written.
+fn cwnd_is_told_where_more_is_in_flight_at_another_time() {
+    let mut file = File::opened();
+    for number in 0..4 {
+        file.at(21.0, &data(101 + 1460 * number, 1460));
+    }
+    file.at(41.0, &ack(101 + 2 * 1460, &[]));
+    for number in 4..8 {
+        file.at(41.1, &data(101 + 1460 * number, 1460));
+    }
+    file.at(61.0, &ack(101 + 4 * 1460, &[]));
+    file.at(61.1, &data(101 + 8 * 1460, 1460));
+    let buffer = Said::Either(Limiter::CongestionWindow, Limiter::SendBuffer);
+    assert_eq!(said(&story(&file)), [Said::One(Limiter::CongestionWindow), buffer]);
+}
+
+#[test]
+fn an_application_is_told_where_all_is_acknowledged_for_a_round_trip() {
     let mut file = File::opened();
     file.at(21.0, &data(101, 1460));
     file.at(41.0, &ack(1561, &[]));
     file.at(541.0, &data(1561, 1460));
-    assert_eq!(limiters(&story(&file)), [(Limiter::Application, true)]);
-
-    // The peer's window is full, and opens.
+    assert_eq!(said(&story(&file)), [Said::One(Limiter::Application)]);
+    // For less than that a pacer may have waited.
     let mut file = File::opened();
-    let small = crate::testing::Packet { window: 1000, ..ack(101, &[]) };
-    file.at(20.2, &small);
-    file.at(21.0, &data(101, 1000));
-    file.at(41.0, &crate::testing::Packet { window: 0, ..ack(1101, &[]) });
-    file.at(91.0, &ack(1101, &[]));
-    file.at(91.1, &data(1101, 1000));
-    assert_eq!(limiters(&story(&file)), [(Limiter::PeerWindow, true)]);
+    file.at(21.0, &data(101, 1460));
+    file.at(41.0, &ack(1561, &[]));
+    file.at(55.0, &data(1561, 1460));
+    let either = Said::Either(Limiter::Application, Limiter::Pacer);
+    assert_eq!(said(&story(&file)), [either]);
+}
 
-    // A short segment waits for the ACK of the one before.
+#[test]
+fn an_answer_is_no_ack_clock() {
     let mut file = File::opened();
     file.at(21.0, &data(101, 100));
-    file.at(61.0, &ack(201, &[]));
-    file.at(61.1, &data(201, 100));
-    assert_eq!(limiters(&story(&file)), [(Limiter::Nagle, true)]);
+    let answer = Packet { from_client: false, seq: 501, ack: 201, ..data(0, 300) };
+    file.at(361.0, &answer);
+    file.at(361.5, &Packet { ack: 801, ..data(201, 100) });
+    let told = story(&file);
+    assert_eq!(said(&told), [Said::One(Limiter::Application)]);
+    let basis = told.silences().last().unwrap().basis;
+    assert_eq!(basis, Basis::Inferred(Evidence::PeersData { packet: 5, all: true, nagle: false }));
+    // So soon that no application was woken: it may have been held back.
+    file.at(701.0, &Packet { seq: 801, ack: 301, ..answer });
+    file.at(701.01, &Packet { ack: 1101, ..data(301, 100) });
+    let either = Said::Either(Limiter::Nagle, Limiter::Application);
+    assert_eq!(said(&story(&file))[1..], [either]);
+}
+
+#[test]
+fn a_window_is_told_where_its_scale_is_known_or_it_is_closed() {
+    let mut file = File::opened();
+    file.at(20.2, &Packet { window: 1000, ..ack(101, &[]) });
+    file.at(21.0, &data(101, 1000));
+    file.at(41.0, &Packet { window: 0, ..ack(1101, &[]) });
+    file.at(91.0, &ack(1101, &[]));
+    file.at(91.1, &data(1101, 1000));
+    assert_eq!(said(&story(&file)), [Said::One(Limiter::PeerWindow)]);
+
+    // Without SYNs a window of zero is one all the same, and its probes are no late data.
+    let mut file = File::new();
+    file.at(1.0, &data(101, 1000));
+    file.at(21.0, &Packet { window: 0, ..ack(1101, &[]) });
+    file.at(321.0, &data(1100, 0));
+    file.at(341.0, &Packet { window: 0, ..ack(1101, &[]) });
+    file.at(941.0, &data(1101, 1));
+    let story = story(&file);
+    let window = Said::One(Limiter::PeerWindow);
+    assert_eq!(said(&story), [window, window]);
+    let whys: Vec<Why> = story.runs().map(|run| run.why).collect();
+    assert_eq!(whys, [Why::New, Why::WindowProbe, Why::WindowProbe]);
+}
+
+/// A file whose client sends short segments, each upon the ACK of the one before.
+fn short_segments(times: u32) -> File {
+    let mut file = File::opened();
+    for number in 0..=times {
+        let ms = 21.0 + 40.0 * f64::from(number);
+        file.at(ms, &data(101 + 100 * number, 100));
+        file.at(ms + 39.9, &ack(201 + 100 * number, &[]));
+    }
+    file
+}
+
+#[test]
+fn three_short_segments_that_wait_for_acks_are_nagles_rule() {
+    let either = Said::Either(Limiter::Nagle, Limiter::Application);
+    assert_eq!(said(&story(&short_segments(2))), [either; 2]);
+    assert_eq!(said(&story(&short_segments(3))), [Said::One(Limiter::Nagle); 3]);
+}
+
+#[test]
+fn of_one_direction_alone_nothing_is_said() {
+    let mut file = File::new();
+    for number in 0..6 {
+        file.at(f64::from(number) * 500.0, &data(101 + 1000 * number, 1000));
+    }
+    file.at(3100.0, &data(101, 1000));
+    let story = story(&file);
+    assert!(said(&story).iter().all(|said| *said == Said::Unknown(Reason::OneDirection)));
+    let facts = crate::analyse(&file.connection()).facts;
+    assert!(facts.iter().all(|fact| fact.outstanding == [0, 0]));
+    assert_eq!(story.runs().last().unwrap().trigger, None);
+}
+
+#[test]
+fn a_handshake_is_told_with_its_attempts() {
+    let mut file = File::new();
+    let syn = Packet { flags: SYN, ack: 0, ..data(100, 0) };
+    for ms in [0.0, 3000.0, 9000.0] {
+        file.at(ms, &syn);
+    }
+    let told = |file: &File| {
+        let connection = file.connection();
+        handshake(&connection, &crate::analyse(&connection)).unwrap()
+    };
+    assert_eq!(told(&file).words(), "never answered, SYN retransmitted 2 times in 9.000000 s");
+    file.at(9020.0, &Packet { from_client: false, seq: 500, ack: 101, flags: SYN | ACK, ..syn });
+    file.at(9020.1, &data(101, 0));
+    file.at(9021.0, &data(101, 1000));
+    assert_eq!(told(&file).words(), "opened in 9.020100 s, SYN retransmitted 2 times");
+    let first = story(&file).silences().next().unwrap().said();
+    assert_eq!(first, Said::One(Limiter::Handshake));
 }
 
 #[test]
@@ -80,9 +192,11 @@ fn a_retransmission_tells_what_triggered_it() {
     file.at(1021.0, &data(101, 1000));
     let story = self::story(&file);
     let Some(Event::Run(last)) = story.events.last() else { panic!("{story:?}") };
-    assert_eq!(last.why, Why::Inferred(Cause::Timeout));
+    // The only segment outstanding: a tail loss probe would look the same.
+    assert_eq!(last.why, Why::Inferred(Cause::TimeoutOrProbe));
     // The handshake's ACK was the last that was heard, at 20 ms.
-    assert_eq!(last.trigger, Some(Trigger::Quiet(1_001_000_000)));
+    let trigger = Trigger::Quiet { nanos: 1_001_000_000, acked: true };
+    assert_eq!(last.trigger, Some(trigger));
 }
 
 #[test]
@@ -98,7 +212,8 @@ fn a_recorded_cause_is_told_as_such_and_names_the_limiter() {
     connection.segments[4].recorded = Some(SenderCause::AckTimer);
     let story = explain(&connection, &crate::analyse(&connection), Direction::Forward);
     assert!(story.recorded);
-    assert_eq!(limiters(&story), [(Limiter::Pacer, false)]);
+    assert_eq!(said(&story), [Said::One(Limiter::Pacer)]);
+    assert!(!story.silences().last().unwrap().inferred());
     assert_eq!(story.acks.get(&Some(Class::AckDelayed)), Some(&1));
     let Some(Event::Run(last)) = story.events.last() else { panic!("{story:?}") };
     assert_eq!((last.why, last.again), (Why::Recorded(SenderCause::Paced), false));
@@ -107,19 +222,13 @@ fn a_recorded_cause_is_told_as_such_and_names_the_limiter() {
 #[test]
 fn near_the_receiver_no_limiter_is_inferred() {
     let mut file = File::new();
-    let syn = crate::testing::Packet { flags: crate::testing::SYN, ack: 0, ..data(100, 0) };
-    let answer = crate::testing::Packet {
-        from_client: false,
-        seq: 500,
-        ack: 101,
-        flags: crate::testing::SYN | crate::testing::ACK,
-        ..syn.clone()
-    };
+    let syn = Packet { flags: SYN, ack: 0, ..data(100, 0) };
+    let answer = Packet { from_client: false, seq: 500, ack: 101, flags: SYN | ACK, ..syn.clone() };
     file.at(0.0, &syn);
     file.at(0.1, &answer);
     file.at(40.0, &data(101, 0));
     file.at(40.1, &data(101, 1000));
     file.at(40.2, &ack(1101, &[]));
     file.at(80.2, &data(1101, 1000));
-    assert_eq!(limiters(&story(&file)), [(Limiter::Unknown, true)]);
+    assert_eq!(said(&story(&file)), [Said::Unknown(Reason::NearReceiver)]);
 }

@@ -32,7 +32,7 @@ class Reader {
   }
 }
 
-const FIN = 1, SYN = 2, RST = 4, ACK = 16;
+const FIN = 1, SYN = 2, RST = 4, ACK = 16, ECE = 64, CWR = 128;
 const FLAG_NAMES = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
 
 // A connection: a typed array for each column, an element for each packet.
@@ -46,6 +46,7 @@ function decode(graph, number) {
     time: new Float64Array(n), frame: new Uint32Array(n), flags: new Uint16Array(n), dir: new Uint8Array(n),
     seq: new Float64Array(n), len: new Float64Array(n), ack: new Float64Array(n), window: new Float64Array(n),
     tsval: new Float64Array(n), tsecr: new Float64Array(n), marks: new Uint16Array(n), cause: new Uint8Array(n),
+    ecn: new Uint8Array(n), repeat: new Uint8Array(n),
     dsack: new Uint8Array(n), delayed: new Uint8Array(n), trip: new Float64Array(n), flight: [new Float64Array(n), new Float64Array(n)],
     class: new Uint8Array(n), recorded: new Uint8Array(n), sackAt: new Uint32Array(n + 1), sacks: [],
   };
@@ -54,7 +55,8 @@ function decode(graph, number) {
     g.frame[i] = read.frame.difference(0);
     const header = read.header.plain();
     const d = g.dir[i] = header & 1;
-    g.flags[i] = header >> 1;
+    g.flags[i] = (header >> 1) & 511;
+    g.ecn[i] = header >> 10;
     g.seq[i] = read.seq.difference(d);
     g.len[i] = read.len.plain();
     g.ack[i] = read.ack.difference(d);
@@ -74,7 +76,8 @@ function decode(graph, number) {
     g.dsack[i] = inferred & 1;
     g.delayed[i] = (inferred >> 1) & 1;
     g.cause[i] = (inferred >> 2) & 15;
-    g.marks[i] = inferred >> 6;
+    g.repeat[i] = (inferred >> 6) & 7;
+    g.marks[i] = inferred >> 9;
     g.class[i] = read.class.plain();
     g.recorded[i] = read.recorded.plain();
     g.trip[i] = read.trip.plain() / 1e9;
@@ -82,6 +85,8 @@ function decode(graph, number) {
   }
   g.sackAt[n] = g.sacks.length;
   g.lanes = graph.lanes.map(lane);
+  g.lanes.forEach((l, end) => { l.evidence = graph.evidence[end]; });
+  g.left_out = graph.left_out;
   g.extra = graph.series.map(extraSeries);
   g.sides = [side(g, 0), side(g, 1)];
   return g;

@@ -2,10 +2,11 @@
 //! in base64. That is 30 bytes a packet, where JSON would take 200, and a browser reads it as fast
 //! as it can loop.
 
-use crate::analysis::{Analysis, Cause};
+use crate::analysis::{Analysis, Cause, Repeat};
 use crate::class::Class;
 use crate::connection::Connection;
-use crate::explain::Silence;
+use crate::evidence::Said;
+use crate::silence::Silence;
 
 /// The digits of base64 (RFC 4648).
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -63,11 +64,12 @@ pub(super) fn encode(connection: &Connection, analysis: &Analysis) -> Vec<(&'sta
     let [mut window, mut stamps, mut sacks, mut inferred, mut trip, mut flight]: [Column; 6] =
         Default::default();
     let [mut class, mut recorded]: [Column; 2] = Default::default();
-    for (index, (segment, fact)) in connection.segments.iter().zip(&analysis.facts).enumerate() {
+    for (index, segment, fact) in analysis.facts_of(connection) {
         let direction = segment.direction.index();
         time.difference(0, segment.at.saturating_sub(first));
         frame.difference(0, i64::from(segment.frame));
-        header.plain(u64::from(segment.flags.bits()) << 1 | direction as u64);
+        let flags = u64::from(segment.flags.bits()) << 1;
+        header.plain(u64::from(segment.ecn) << 10 | flags | direction as u64);
         seq.difference(direction, fact.seq);
         len.plain(u64::from(segment.len));
         let acknowledged = fact.ack.unwrap_or(ack.last[direction]);
@@ -89,7 +91,8 @@ pub(super) fn encode(connection: &Connection, analysis: &Analysis) -> Vec<(&'sta
         let cause = fact.cause.and_then(|cause| Cause::ALL.iter().position(|&one| one == cause));
         let cause = cause.map_or(0, |number| number as u64 + 1);
         let bits = u64::from(fact.dsack) | u64::from(fact.delayed) << 1;
-        inferred.plain(u64::from(fact.marks.bits()) << 6 | cause << 2 | bits);
+        let repeat = Repeat::ALL.iter().position(|&one| one == fact.repeat).unwrap_or(0) as u64;
+        inferred.plain(u64::from(fact.marks.bits()) << 9 | repeat << 6 | cause << 2 | bits);
         trip.plain(fact.round_trip.map_or(0, |nanos| nanos.max(0) as u64 + 1));
         class.plain(Class::of(segment, fact).map_or(0, |class| class as u64 + 1));
         recorded.plain(segment.recorded.map_or(0, |cause| cause as u64 + 1));
@@ -123,7 +126,8 @@ pub(super) fn lane<'s>(silences: impl Iterator<Item = &'s Silence>) -> String {
         count += 1;
         column.difference(0, silence.begin);
         column.plain(silence.end.saturating_sub(silence.begin).max(0) as u64);
-        column.plain((silence.limiter as u64) << 1 | u64::from(silence.inferred));
+        let said = Said::all().position(|said| said == silence.said()).unwrap_or(0);
+        column.plain((said as u64) << 1 | u64::from(silence.inferred()));
     }
     counted(count, column)
 }

@@ -63,7 +63,7 @@ function factsOf(g, i) {
   rows.push(["sequence", whole(g.seq[i]) + (g.len[i] ? " to " + whole(g.seq[i] + g.len[i]) : "")]);
   rows.push(["data", whole(g.len[i]) + " B" + (g.len[i] > g.mss[d] ? " (a super-segment of " + Math.ceil(g.len[i] / g.mss[d]) + " packets)" : "")]);
   if (g.flags[i] & ACK) rows.push(["acknowledges", whole(g.ack[i])]);
-  rows.push(["window", g.window[i] >= 0 ? whole(g.window[i]) + " B" : "unknown: the SYNs are missing"]);
+  rows.push(["window", g.window[i] >= 0 ? whole(g.window[i]) + " B" : "unknown: its scale is not in the capture"]);
   rows.push(["outstanding", whole(g.flight[g.dir[i]][i]) + " B"]);
   if (g.sackAt[i + 1] > g.sackAt[i]) {
     const blocks = [];
@@ -72,6 +72,8 @@ function factsOf(g, i) {
   }
   if (g.tsval[i] >= 0) rows.push(["timestamps", g.tsval[i] + ", echo " + g.tsecr[i]]);
   if (g.trip[i] > 0) rows.push(["round trip", seconds(g.trip[i]) + (g.delayed[i] ? " (delayed ACK)" : "")]);
+  if (g.ecn[i] === 3) rows.push(["ECN", "congestion experienced (CE)"]);
+  if (g.repeat[i]) rows.push(["data", page.repeats[g.repeat[i]]]);
   const marks = bits(g.marks[i], page.marks);
   if (marks.length) rows.push(["inferred", marks.join(", ").replace(/_/g, " ")]);
   if (g.recorded[i]) rows.push(["cause", page.recorded[g.recorded[i] - 1]]);

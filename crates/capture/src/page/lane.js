@@ -74,5 +74,7 @@ function limitAt(s, x, y) {
   const k = lowerBound(l.to, t - slack);
   if (k >= l.n || l.from[k] > t + slack) return { title: "Sending", rows: [["at", seconds(t)]] };
   const name = page.limiters[l.limiter[k]].name + (l.inferred[k] ? " (inferred)" : "");
-  return { title: "Limited by: " + name, rows: [["from", seconds(l.from[k])], ["for", seconds(l.to[k] - l.from[k])]] };
+  const rows = [["from", seconds(l.from[k])], ["for", seconds(l.to[k] - l.from[k])]];
+  if (l.evidence[k]) rows.push(["as", l.evidence[k]]);
+  return { title: "Limited by: " + name, rows: rows };
 }

@@ -108,7 +108,10 @@ function legend() {
   const known = new Map(graphs.flatMap(g => g.extra.filter(e => e.end === -1 || e.end === direction(g))).map(e => [e.name, e.color]));
   for (const [name, color] of known) entry(name, color);
   const rows = [["acknowledged", INK.ack], ["window", INK.window], ["SACK", INK.sack], ["SYN, FIN, RST", INK.flag]];
+  if (graphs.some(g => sideOf(g).ecn.time.length)) rows.push(["CE, ECE, CWR", INK.ecn]);
   for (const [name, color] of rows) entry(name, color);
+  const left_out = graphs.reduce((sum, g) => sum + g.left_out, 0);
+  if (left_out) entry("left out: " + whole(left_out) + " copies, or of an earlier connection", INK.grid);
 }
 
 // Switches of the view, by name.

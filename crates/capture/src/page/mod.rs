@@ -4,13 +4,15 @@
 
 mod encode;
 
-use crate::analysis::{Cause, Mark, analyse};
+use crate::analysis::{Analysis, Cause, Mark, Repeat, analyse};
 use crate::class::Class;
 use crate::connection::Connection;
 use crate::direction::Direction;
-use crate::explain::{Limiter, explain};
+use crate::evidence::Said;
+use crate::explain::explain;
 use crate::recorded::words;
 use crate::series::Recorded;
+use crate::silence::{Basis, Silence};
 use bentpipe_core::tcp::cause::Cause as SenderCause;
 use encode::encode;
 use std::fmt::Write;
@@ -26,6 +28,9 @@ const SCRIPTS: [&str; 7] = [
     include_str!("input.js"),
     include_str!("main.js"),
 ];
+
+/// Of so many silences in a lane a page has the evidence.
+const EVIDENCE_MAX: usize = 5000;
 
 /// A connection of a page.
 #[derive(Debug)]
@@ -48,13 +53,15 @@ pub fn write(title: &str, graphs: &[Graph<'_>], beside: bool) -> String {
     data += &names(&Mark::ALL.map(Mark::name));
     data += "],\"causes\":[";
     data += &names(&Cause::ALL.map(Cause::name));
+    data += "],\"repeats\":[";
+    data += &Repeat::ALL.map(|repeat| text(&repeat.name())).join(",");
     data += "],\"recorded\":[";
     let recorded = SenderCause::ALL.iter().map(|cause| format!("{cause}: {}", words(*cause)));
     data += &recorded.map(|cause| text(&cause)).collect::<Vec<_>>().join(",");
     data += "],\"classes\":[";
     data += &Class::ALL.map(class_as_json).join(",");
     data += "],\"limiters\":[";
-    data += &Limiter::ALL.map(limiter_as_json).join(",");
+    data += &Said::all().map(limiter_as_json).collect::<Vec<_>>().join(",");
     let _ = write!(data, "],\"beside\":{},\"graphs\":[", beside && graphs.len() > 1);
     for (number, graph) in graphs.iter().enumerate() {
         data += if number == 0 { "\n" } else { ",\n" };
@@ -78,8 +85,8 @@ fn class_as_json(class: Class) -> String {
     )
 }
 
-fn limiter_as_json(limiter: Limiter) -> String {
-    format!("{{\"name\":{},\"color\":\"{}\"}}", text(limiter.name()), limiter.color())
+fn limiter_as_json(said: Said) -> String {
+    format!("{{\"name\":{},\"color\":\"{}\"}}", text(&said.name()), said.color())
 }
 
 fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
@@ -87,46 +94,63 @@ fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
     let analysis = analyse(connection);
     let first = connection.segments.first().map_or(0, |segment| segment.at);
     let [a, b] = connection.ends;
+    let count = analysis.facts_of(connection).count();
     // Writing into a string does not fail.
     let _ = write!(
         out,
-        "{{\"file\":{},\"number\":{},\"label\":{},\"ends\":[\"{a}\",\"{b}\"],\"begins\":\"{first}\",\"direction\":{},\"mss\":[{},{}],\"count\":{}",
+        "{{\"file\":{},\"number\":{},\"label\":{},\"ends\":[\"{a}\",\"{b}\"],\"begins\":\"{first}\",\"direction\":{},\"mss\":[{},{}],\"count\":{count},\"left_out\":{}",
         text(&graph.file),
         connection.number,
         text(&connection.label().unwrap_or_default()),
         graph.direction.index(),
         analysis.mss[0],
         analysis.mss[1],
-        connection.segments.len()
+        connection.segments.len() - count
     );
     *out += ",\"comments\":{";
-    for (number, (index, comment)) in connection.comments.iter().enumerate() {
+    let shown = analysis.facts_of(connection).enumerate();
+    let commented = shown.filter_map(|(place, (index, _, _))| {
+        Some((place, connection.comments.get(&u32::try_from(index).ok()?)?))
+    });
+    for (number, (place, comment)) in commented.enumerate() {
         let comma = if number == 0 { "" } else { "," };
-        let _ = write!(out, "{comma}\"{index}\":{}", text(comment));
+        let _ = write!(out, "{comma}\"{place}\":{}", text(comment));
     }
     *out += "},\"columns\":{";
     for (number, (name, column)) in encode(connection, &analysis).into_iter().enumerate() {
         let comma = if number == 0 { "" } else { "," };
         let _ = write!(out, "{comma}\"{name}\":\"{column}\"");
     }
-    *out += "},\"lanes\":[";
-    for (number, direction) in Direction::BOTH.into_iter().enumerate() {
-        let comma = if number == 0 { "" } else { "," };
-        let recorded = &connection.limits[direction.index()];
-        let lane = if recorded.is_empty() {
-            let story = explain(connection, &analysis, direction);
-            encode::lane(story.silences().filter(|one| one.limiter != Limiter::Unknown))
-        } else {
-            encode::lane(recorded.iter())
-        };
-        let _ = write!(out, "{comma}\"{lane}\"");
-    }
+    let lanes = Direction::BOTH.map(|direction| lane(connection, &analysis, direction));
+    let names = lanes.each_ref().map(|lane| format!("\"{}\"", encode::lane(lane.iter())));
+    *out += &format!("}},\"lanes\":[{}],\"evidence\":[", names.join(","));
+    *out += &lanes.each_ref().map(|lane| evidence(lane)).join(",");
     *out += "],\"series\":[";
     for (number, series) in connection.series.iter().chain(&graph.series).enumerate() {
         let comma = if number == 0 { "" } else { "," };
         let _ = write!(out, "{comma}{}", series_as_json(series, first));
     }
     *out += "]}";
+}
+
+/// What has limited a direction: as its end has recorded it, or as the capture shows it.
+fn lane(connection: &Connection, analysis: &Analysis, direction: Direction) -> Vec<Silence> {
+    let recorded = &connection.limits[direction.index()];
+    if !recorded.is_empty() {
+        return recorded.clone();
+    }
+    let story = explain(connection, analysis, direction);
+    let known = |silence: &&Silence| !matches!(silence.said(), Said::Unknown(_));
+    story.silences().filter(known).copied().collect()
+}
+
+/// From what each silence was concluded, in words; only of as many as somebody may look at.
+fn evidence(lane: &[Silence]) -> String {
+    let words = lane.iter().take(EVIDENCE_MAX).map(|silence| match silence.basis {
+        Basis::Recorded(_) => text(""),
+        Basis::Inferred(evidence) => text(&evidence.words()),
+    });
+    format!("[{}]", words.collect::<Vec<_>>().join(","))
 }
 
 fn series_as_json(series: &Recorded, first: i64) -> String {

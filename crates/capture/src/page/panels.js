@@ -40,11 +40,11 @@ function content(panel, g, alone) {
   const s = sideOf(g), own = alone ? INK_DATA : COLORS[g.number % COLORS.length];
   switch (panel) {
     case 0: return [
-      { kind: "step", series: s.edge, color: INK.window, loose: true }, { kind: "step", series: s.acks, color: INK.ack },
+      { kind: "step", series: s.edge, color: INK.window, loose: true }, { kind: "step", series: s.acks, color: INK.ack, dash: alone ? [] : dashOf(g) },
       ...ofClasses(s, "data", alone ? null : own), { kind: "sacks", series: s.sacks, color: INK.sack }, ...ofClasses(s, "ack"),
-      ...ofClasses(s, "again"), { kind: "flags", series: s.controls, color: INK.flag },
+      ...ofClasses(s, "again"), { kind: "flags", series: s.controls, color: INK.flag }, { kind: "flags", series: s.ecn, color: INK.ecn },
     ];
-    case 1: return [{ kind: "step", series: s.window, color: alone ? INK.window : own, loose: true, dash: [4, 3] }, { kind: "step", series: s.flight, color: own }, ...extra(g, 1, alone)];
+    case 1: return [{ kind: "step", series: s.window, color: alone ? INK.window : own, loose: true, dash: [4, 3] }, { kind: "step", series: s.flight, color: own, dash: alone ? [] : dashOf(g) }, ...extra(g, 1, alone)];
     case 2: return [{ kind: "rate", color: own }, ...extra(g, 2, alone)];
     case 3: return [{ kind: "points", series: s.trips, color: own }, ...extra(g, 3, alone)];
     default: return extra(g, QUEUE, alone);
@@ -90,7 +90,8 @@ function heights(panel, graphs, width) {
       if (b > most) most = b;
     }
   }
-  if (!(most >= least)) return [0, 1];
+  // Nothing is known.
+  if (!(most >= least)) return [0, 1, true];
   const room = (most - least || 1) * 0.06;
   return [panel === 0 ? least - room : 0, most + room];
 }
@@ -99,6 +100,14 @@ function heights(panel, graphs, width) {
 function mapping(box, y) {
   const sx = box.width / (view.to - view.from), sy = box.height / (y[1] - y[0]);
   return { x: t => box.left + (t - view.from) * sx, y: v => box.top + box.height - (v - y[0]) * sy, sx: sx, sy: sy };
+}
+
+// Where words stand in the panel that is being drawn, of all its series: none stands over another.
+let words = [];
+function has_room(x, y, width) {
+  if (words.length > 400 || words.some(w => Math.abs(w.y - y) < 10 && x < w.x + w.width + 3 && w.x < x + width + 3)) return false;
+  words.push({ x: x, y: y, width: width });
+  return true;
 }
 
 function drawBars(c, part, box, map, off) {
@@ -111,7 +120,6 @@ function drawBars(c, part, box, map, off) {
     // In full where there is room, as a letter where there is less; and not over the last one.
     const label = !part.name || end - begin >= box.width / 8 ? "" : end - begin < box.width / 60 ? part.name : part.name[0];
     const wide = label ? c.measureText(label).width : 0;
-    let named = [-Infinity, 0];
     for (let k = begin; k < end; k++) {
       const x = map.x(s.time[k] + off), low = map.y(s.low[k]), high = map.y(s.high[k]);
       c.moveTo(x, low);
@@ -120,8 +128,7 @@ function drawBars(c, part, box, map, off) {
         c.moveTo(x - 2.5, low - 2.5); c.lineTo(x, low); c.lineTo(x + 2.5, low - 2.5);
         c.moveTo(x - 2.5, high + 2.5); c.lineTo(x, high); c.lineTo(x + 2.5, high + 2.5);
       }
-      if (label && (x - named[0] > wide || Math.abs(high - named[1]) > 11)) {
-        named = [x, high];
+      if (label && has_room(x - 4, high - 3, wide)) {
         c.fillStyle = part.color;
         c.fillText(label, x - 4, high - 3);
       }
@@ -208,7 +215,7 @@ function drawTicks(c, part, box, map, off) {
   for (let k = begin; k < end; k++) {
     const x = map.x(s.time[k] + off), y = map.y(s.low[k]);
     c.fillRect(x - size / 2, y - size / 2, size, size);
-    if (named) c.fillText(part.name, x + 5, y + 11);
+    if (named && has_room(x + 5, y + 11, c.measureText(part.name).width)) c.fillText(part.name, x + 5, y + 11);
   }
 }
 
@@ -229,13 +236,22 @@ function drawSacks(c, part, g, box, map, off) {
   c.stroke();
 }
 
+// A control bit, or a mark of congestion.
+function flagName(g, i) {
+  const flags = g.flags[i];
+  if (flags & RST) return "RST";
+  if (flags & SYN) return "SYN";
+  if (g.ecn[i] === 3) return "CE";
+  return flags & CWR ? "CWR" : flags & ECE ? "ECE" : "FIN";
+}
+
 function drawFlags(c, part, g, map, off) {
   const s = part.series, [begin, end] = s.range(view.from - off, view.to - off);
   c.fillStyle = part.color;
   for (let k = begin; k < Math.min(end, begin + 300); k++) {
-    const flags = g.flags[s.which[k]], x = map.x(s.time[k] + off), y = map.y(s.low[k]);
+    const x = map.x(s.time[k] + off), y = map.y(s.low[k]), name = flagName(g, s.which[k]);
     c.fillRect(x - 2.5, y - 2.5, 5, 5);
-    if (end - begin < 40) c.fillText(flags & RST ? "RST" : flags & SYN ? "SYN" : "FIN", x + 4, y - 3);
+    if (end - begin < 40 && has_room(x + 4, y - 3, c.measureText(name).width)) c.fillText(name, x + 4, y - 3);
   }
 }
 
@@ -300,6 +316,11 @@ function drawPanels(c, width, height, graphs) {
   return boxes.map((box, panel) => {
     const y = heights(panel, shown, box.width), map = mapping(box, y);
     drawAxes(c, panel, box, y, map, panel === boxes.length - 1, queueUnit);
+    words = [];
+    if (y[2] && shown.length) {
+      c.fillStyle = INK.text;
+      c.fillText("none", box.left + 6, box.top + 14);
+    }
     c.save();
     c.beginPath(); c.rect(box.left, box.top, box.width, box.height); c.clip();
     for (const g of shown) {

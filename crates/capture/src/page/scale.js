@@ -1,7 +1,10 @@
 // Ticks, numbers as people write them, and the palette of Okabe and Ito, which everybody can tell apart.
 
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7f00"];
-const INK = { ack: "#009e73", window: "#b58900", sack: "#7b3fb5", flag: "#d55e00", grid: "#e7e9ec", text: "#57606a" };
+// From the ninth connection on colors come again, with dashes of their own.
+const DASHES = [[], [7, 2], [2, 2], [7, 2, 2, 2]];
+const dashOf = g => DASHES[Math.floor(g.number / COLORS.length) % DASHES.length];
+const INK = { ack: "#009e73", window: "#b58900", sack: "#7b3fb5", flag: "#d55e00", ecn: "#c11574", grid: "#e7e9ec", text: "#57606a" };
 
 // Ticks at 1, 2 and 5.
 function ticks(low, high, count) {

@@ -93,6 +93,9 @@ function side(g, d) {
     classes: classed(g, d, end),
     again: pick(g, i => sends(i) && again(i), i => g.seq[i], end),
     controls: pick(g, i => sends(i) && (g.flags[i] & (SYN | FIN | RST)) !== 0, end),
+    // Marks of congestion on their way, the peer's echoes, and what its sender says that it has done.
+    ecn: pick(g, i => (sends(i) && (g.ecn[i] === 3 || (g.flags[i] & (CWR | SYN)) === CWR)) || (answers(i) && (g.flags[i] & (ECE | SYN)) === ECE),
+      i => (sends(i) ? end(i) : g.ack[i])),
     acks: pick(g, answers, i => g.ack[i]),
     edge: pick(g, i => answers(i) && g.window[i] >= 0, i => g.ack[i] + g.window[i]),
     sacks: pick(g, i => answers(i) && g.sackAt[i + 1] > g.sackAt[i], i => g.ack[i], i => Math.max(...g.sacks.slice(g.sackAt[i], g.sackAt[i + 1]))),
@@ -100,15 +103,16 @@ function side(g, d) {
     window: pick(g, i => answers(i) && g.window[i] >= 0, i => g.window[i]),
     trips: pick(g, i => answers(i) && g.trip[i] > 0, i => g.trip[i]),
   };
-  // Sums up to each segment, so that the throughput of any span is a difference.
+  // Sums up to each segment, so that the throughput of any span is a difference. Data that comes late has not been counted before; of
+  // what was retransmitted only that counts which goes beyond the highest.
   const all = pick(g, i => sends(i) && g.len[i] > 0, i => g.len[i]);
   const sums = new Float64Array(all.time.length + 1), fresh = new Float64Array(all.time.length + 1);
   let newest = -Infinity;
   for (let k = 0; k < all.time.length; k++) {
-    const i = all.which[k];
+    const i = all.which[k], late = page.repeats[g.repeat[i]].startsWith("late:");
     sums[k + 1] = sums[k] + g.len[i];
     const to = end(i);
-    fresh[k + 1] = fresh[k] + (newest === -Infinity ? g.len[i] : Math.max(0, Math.min(g.len[i], to - newest)));
+    fresh[k + 1] = fresh[k] + (newest === -Infinity || late ? g.len[i] : Math.max(0, Math.min(g.len[i], to - newest)));
     newest = Math.max(newest, to);
   }
   s.sums = { time: all.time, all: sums, fresh: fresh };

@@ -3,9 +3,9 @@
 use super::*;
 use crate::connection::Flags;
 use crate::direction::Direction;
-use crate::explain::Limiter;
 use crate::series::Quantity;
 use crate::{Class, analyse};
+use crate::{Limiter, Said};
 use bentpipe_core::tcp::cause::Cause;
 
 const HEADER: &str = r#"{"file_schema":"urn:ietf:params:qlog:file:sequential","serialization_format":"application/qlog+json-seq","trace":{}}"#;
@@ -102,14 +102,17 @@ fn an_ends_recording_is_a_connection_with_what_it_knows() {
     assert_eq!(connection.series[0].end, Some(Direction::Backward));
     let [none, limits] = &connection.limits;
     assert!(none.is_empty());
-    let limits: Vec<_> = limits.iter().map(|l| (l.begin, l.end, l.limiter)).collect();
+    let limits: Vec<_> = limits.iter().map(|l| (l.begin, l.end, l.said())).collect();
     assert_eq!(
         limits,
-        [(0, 51_000_000, Limiter::Handshake), (51_000_000, 101_500_000, Limiter::CongestionWindow)]
+        [
+            (0, 51_000_000, Said::One(Limiter::Handshake)),
+            (51_000_000, 101_500_000, Said::One(Limiter::CongestionWindow))
+        ]
     );
     let story = crate::explain::explain(connection, &analysis, Direction::Backward);
     let silence = story.silences().next().unwrap();
-    assert_eq!((silence.limiter, silence.inferred), (Limiter::CongestionWindow, false));
+    assert_eq!((silence.said(), silence.inferred()), (Said::One(Limiter::CongestionWindow), false));
 }
 
 #[test]

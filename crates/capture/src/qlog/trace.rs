@@ -3,9 +3,10 @@
 use super::event::{Limited, Metrics, Passed, Started};
 use crate::connection::{Connection, Flags, Sack, Segment};
 use crate::direction::Direction;
-use crate::explain::{Limiter, Silence};
+use crate::limiter::Limiter;
 use crate::recorded;
 use crate::series::{Quantity, Recorded};
+use crate::silence::{Basis, Silence};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -139,8 +140,7 @@ impl Trace {
     /// Something else limits it from now on. Returns whether it is known.
     pub(super) fn limited(&mut self, at: i64, data: &Limited<'_>) -> bool {
         self.last = at;
-        let mut known = Limiter::ALL.into_iter().filter(|&limiter| limiter != Limiter::Unknown);
-        let limiter = known.find(|limiter| limiter.id() == data.new);
+        let limiter = Limiter::ALL.into_iter().find(|limiter| limiter.id() == data.new);
         if let Some(limiter) = limiter {
             self.until(at);
             self.limiter = Some((at, limiter));
@@ -153,9 +153,10 @@ impl Trace {
         if let Some((begin, limiter)) = self.limiter.take()
             && begin < end
         {
+            let basis = Basis::Recorded(limiter);
             match self.limits.last_mut() {
-                Some(last) if last.end == begin && last.limiter == limiter => last.end = end,
-                _ => self.limits.push(Silence { begin, end, limiter, inferred: false }),
+                Some(last) if last.end == begin && last.basis == basis => last.end = end,
+                _ => self.limits.push(Silence { begin, end, basis }),
             }
         }
     }
