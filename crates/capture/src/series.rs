@@ -51,6 +51,12 @@ impl Quantity {
         }
     }
 
+    /// The unit in which it is shown.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        self.look().1
+    }
+
     /// On the page: its panel, its unit, its color, and the dashes of its line.
     pub(crate) fn look(self) -> (u8, &'static str, &'static str, &'static str) {
         match self {

@@ -2,7 +2,7 @@
 //! its last, retransmissions red with an R, the line of acknowledgments below (green), that of the
 //! window above (yellow), sacked ranges purple with an S.
 
-use crate::analysis::{Analysis, Mark};
+use crate::analysis::{Analysis, Mark, Repeat};
 use crate::connection::{Connection, Flags};
 use crate::direction::Direction;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ pub fn write(connection: &Connection, analysis: &Analysis, direction: Direction)
     let mut graph = Graph { text: String::new(), ack: None, window: None };
     graph.line(&format!("timeval double\ntitle\n{from}_==>_{to} (time sequence graph)"));
     graph.line("xlabel\ntime\nylabel\nsequence offset");
-    for (index, (segment, fact)) in connection.segments.iter().zip(&analysis.facts).enumerate() {
+    for (index, segment, fact) in analysis.facts_of(connection) {
         let at = Time(segment.at);
         if segment.direction != direction {
             graph.answer(at, fact.ack, fact.window, fact.marks.has(Mark::DuplicateAck));
@@ -62,10 +62,11 @@ impl Graph {
         if len == 0 {
             return;
         }
-        let (color, name) = match () {
-            () if fact.marks.retransmitted() => ("red", Some("R")),
-            () if fact.marks.has(Mark::OutOfOrder) => ("pink", Some("O")),
-            () => ("white", None),
+        let (color, name) = match fact.repeat {
+            Repeat::New => ("white", None),
+            Repeat::Retransmitted(_) => ("red", Some("R")),
+            Repeat::Late(_) => ("pink", Some("O")),
+            Repeat::Undecided => ("red", Some("R?")),
         };
         let arrows = format!("darrow {at} {begin}\nuarrow {at} {end}");
         self.line(&format!("{color}\n{arrows}\nline {at} {begin} {at} {end}"));

@@ -28,12 +28,12 @@ flow = ["cwnd"]
 link = ["queue"]
 "#;
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bentpipe"));
     command.current_dir(folder).args(arguments).output().unwrap()
 }
 
-fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn succeeds(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{arguments:?}: {errors}");
@@ -41,7 +41,7 @@ fn succeeds(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Why it fails: one line.
-fn fails(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn fails(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert!(!output.status.success(), "{arguments:?} succeeds");
     let why = String::from_utf8(output.stderr).unwrap();
@@ -50,7 +50,7 @@ fn fails(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// A folder with server.pcapng and client.pcapng.
-fn captures() -> tempfile::TempDir {
+pub(crate) fn captures() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x.toml"), SCENARIO).unwrap();
     succeeds(folder.path(), &["sim", "x.toml"]);
@@ -61,7 +61,7 @@ fn captures() -> tempfile::TempDir {
     folder
 }
 
-fn installed(program: &str) -> bool {
+pub(crate) fn installed(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
         println!("skipped: {program} is not installed");
@@ -101,8 +101,6 @@ fn what_cannot_be_drawn_is_said_in_a_line() {
         fails(at, &["plot", "text.pcap"]).contains("text.pcap: neither pcap nor pcapng nor qlog")
     );
     assert!(fails(at, &["plot", "none.pcap"]).contains("No such file"));
-    let many = fails(at, &["plot", "server.pcapng", "-o", "x.xpl"]);
-    assert!(many.contains("2 connections") && many.contains("--filter 'host "), "{many}");
     let missing = fails(at, &["plot", "server.pcapng", "--connection", "7"]);
     assert!(missing.contains("its connections are 0 to 1"), "{missing}");
     assert!(fails(at, &["plot", "server.pcapng", "-o", "x.gif"]).contains(".html, .svg"));
@@ -252,8 +250,6 @@ fn two_runs_are_drawn_side_by_side() {
         let page = fs::read_to_string(at.join("both.html")).unwrap();
         assert!(page.contains(&format!("\"beside\":{beside},")), "{option:?}");
     }
-    let said = fails(at, &["plot", "-o", "x.xpl", &land, &satellite]);
-    assert!(said.contains("and .xpl draws one: choose with --connection"), "{said}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use bentpipe_lab::captures::{Chosen, Opened};
 use bentpipe_terminal::table::{Align, Table};
 use serde::Serialize;
 use std::io::{self, Write};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// One connection. Pairs are what the first end sent, and what the second did.
 #[derive(Serialize)]
@@ -20,6 +21,10 @@ struct Row {
     bytes: [u64; 2],
     retransmissions: [u64; 2],
     retransmitted_bytes: [u64; 2],
+    /// In UTC, where the capture has a time.
+    start: Option<String>,
+    /// Since the file's first packet.
+    start_s: f64,
     duration_s: f64,
     /// From each end's data to its acknowledgments, as seen where it was captured.
     min_round_trip_s: [Option<f64>; 2],
@@ -32,6 +37,8 @@ struct Row {
 
 fn row(files: &[Opened], chosen: Chosen) -> Row {
     let connection = chosen.of(files);
+    let (begin, capture) = (connection.span().0, &files[chosen.file].capture);
+    let start = begin.saturating_sub(capture.first.unwrap_or(begin));
     let analysis = analyse(connection);
     let sums = Direction::BOTH.map(|direction| analysis.summary(connection, direction));
     let any = |flag| connection.segments.iter().any(|segment| segment.flags.has(flag));
@@ -45,13 +52,21 @@ fn row(files: &[Opened], chosen: Chosen) -> Row {
         bytes: sums.map(|s| s.bytes),
         retransmissions: sums.map(|s| s.retransmissions),
         retransmitted_bytes: sums.map(|s| s.retransmitted_bytes),
+        start: utc(begin),
+        start_s: start as f64 / 1e9,
         duration_s: connection.duration() as f64 / 1e9,
-        min_round_trip_s: sums.map(|s| s.min_round_trip.map(|nanos| nanos as f64 / 1e9)),
+        min_round_trip_s: sums.map(|s| s.round_trips.min.map(|nanos| nanos as f64 / 1e9)),
         syn: any(Flags::SYN),
         fin: any(Flags::FIN),
         rst: any(Flags::RST),
         label: connection.label(),
     }
+}
+
+/// A time as RFC 3339 has it.
+fn utc(nanos: i64) -> Option<String> {
+    let since = Duration::from_nanos(u64::try_from(nanos).ok()?);
+    Some(humantime::format_rfc3339_nanos(UNIX_EPOCH + since).to_string())
 }
 
 /// Lists those that are chosen.
@@ -80,8 +95,8 @@ pub(super) fn write(
 /// The connections of one file.
 fn table(rows: &[Row]) -> Table {
     use Align::{Left, Right};
-    let mut table = Table::new([Right, Left, Right, Right, Right, Right, Left]);
-    table.row(["number", "ends", "packets", "bytes", "duration", "retransmitted"]);
+    let mut table = Table::new([Right, Left, Right, Right, Right, Right, Right, Left]);
+    table.row(["number", "ends", "packets", "bytes", "start", "duration", "retransmitted"]);
     let pair = |pair: [u64; 2]| format!("{} + {}", pair[0], pair[1]);
     for row in rows {
         table.row([
@@ -89,6 +104,7 @@ fn table(rows: &[Row]) -> Table {
             row.ends.join(" > "),
             pair(row.packets),
             pair(row.bytes),
+            format!("{:.2} s", row.start_s),
             format!("{:.2} s", row.duration_s),
             pair(row.retransmissions),
             row.label.clone().unwrap_or_default(),

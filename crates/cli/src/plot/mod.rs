@@ -4,6 +4,9 @@ mod capture;
 mod compare;
 mod explain;
 mod list;
+mod moment;
+mod output;
+mod pair;
 mod results;
 
 pub(crate) use bentpipe_lab::captures::CaptureError as PlotError;
@@ -25,11 +28,16 @@ use std::process::ExitCode;
   bentpipe plot --list download.pcap             which connections are in it
   bentpipe plot download.pcap -o graph.html      a page to zoom in, with all panels
   bentpipe plot --explain download.pcap          why each segment was sent, as text
+  bentpipe plot sender.pcap receiver.pcap --match     what was lost, late or reordered between them
   bentpipe plot download.pcap --connection 3 -o graph.xpl
-  bentpipe plot download.pcap --filter 'port 443' -o graph.svg
+  bentpipe plot download.pcap --filter 'tcp port 443' -o graph.svg
+  bentpipe plot --list --sort retransmitted --top 10 download.pcap
+  bentpipe plot download.pcap --connection 3 --from 10s --to 12.5s -o points.csv
+  bentpipe plot download.pcap -o graphs/         a .xpl of each direction of each connection
+  tcpdump -r download.pcap -w - port 80 | bentpipe plot - -o - --format svg > graph.svg
   bentpipe plot before.pcap after.pcap --filter 'host 10.0.0.1 and port 80' -o both.html")]
 pub(crate) struct Arguments {
-    /// A folder of results, or captures (pcap or pcapng)
+    /// A folder of results, or captures (pcap, pcapng, or qlog); - is standard input
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// Of results: whose figures are drawn (FOLDER/scenario.toml without it)
@@ -37,7 +45,8 @@ pub(crate) struct Arguments {
     scenario: Option<PathBuf>,
     #[command(flatten)]
     capture: capture::Options,
-    /// As JSON: what was written, or with --list, --explain and --compare-tshark what is told
+    /// As JSON: what was written, or with --list, --explain, --match and --compare-tshark what is
+    /// told
     #[arg(long)]
     json: bool,
 }

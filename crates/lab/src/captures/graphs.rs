@@ -3,6 +3,7 @@
 
 use super::{CaptureError, Warn, choice, opened, page, series};
 use crate::drawing::clear_graphs;
+use bentpipe_capture::Reading;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ fn page_of_all(paths: &[PathBuf], warn: Warn<'_>) -> Result<Option<String>, Capt
     if files.is_empty() {
         return Ok(None);
     }
-    let chosen = choice::choose(&files, &[], None)?;
+    let chosen = choice::choose(&files, &Reading::default())?;
     Ok(Some(page::page(&files, &chosen, page::PageView::default())?))
 }
 

@@ -4,17 +4,22 @@
 mod choice;
 mod figure;
 mod graphs;
+mod matched;
 mod opened;
 mod page;
+mod points;
 mod series;
 mod still;
 
-pub use choice::{Chosen, at_most, choose};
-pub use figure::COLUMNS_MAX;
+pub use choice::{Chosen, Order, choose, first_for_page, first_for_still, sort};
 pub use graphs::{page_of_run, write as write_graphs};
+pub use matched::matched;
 pub use opened::{Opened, open};
 pub use page::{PageView, page};
+pub use points::write as write_points;
 pub use still::still;
+
+use figure::COLUMNS_MAX;
 
 use crate::drawing::DrawError;
 use bentpipe_capture::{Connection, Direction, ReadError};
@@ -53,6 +58,9 @@ pub enum CaptureError {
         /// Why.
         why: io::Error,
     },
+    /// Where points are written to.
+    #[error(transparent)]
+    Io(#[from] io::Error),
     /// The series of the run that a capture is of.
     #[error(transparent)]
     Series(#[from] DrawError),

@@ -20,13 +20,12 @@ pub struct PageView {
 /// cannot be read.
 pub fn page(files: &[Opened], chosen: &[Chosen], view: PageView) -> Result<String, CaptureError> {
     page_takes(files, chosen)?;
-    let runs =
-        files.iter().map(|file| series::of_run(&file.path)).collect::<Result<Vec<_>, _>>()?;
+    let runs = files.iter().map(series::beside).collect::<Result<Vec<_>, _>>()?;
     let graphs = chosen.iter().map(|one| {
         let file = &files[one.file];
         let connection = one.of(files);
         let direction = direction(connection, view.reverse);
-        let series = series::of_connection(&runs[one.file], &file.capture, connection);
+        let series = runs[one.file].series(file, connection);
         Graph { file: file.name.clone(), connection, direction, series }
     });
     let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();

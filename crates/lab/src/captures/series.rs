@@ -2,10 +2,11 @@
 //! `results/NAME/packets/point-P-run-R/HOST.pcapng` is of a run whose windows and queues over time
 //! are in `results/NAME/series.csv`.
 
+use super::{CaptureError, Opened};
 use crate::drawing::{self, DrawError, Samples};
-use bentpipe_capture::{Capture, Connection, Quantity, Recorded, Segment};
+use bentpipe_capture::{Capture, Connection, Quantity, ReadError, Recorded, Segment};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 /// Series by element (a flow, a direction of a link) and quantity.
@@ -13,7 +14,7 @@ type Series = BTreeMap<(String, String), Samples>;
 
 /// What was recorded in the run that a capture is of.
 #[derive(Default)]
-pub(super) struct Run {
+struct Run {
     series: Series,
     /// The capture is a gateway's, whose legs have windows of their own.
     of_gateway: bool,
@@ -21,8 +22,43 @@ pub(super) struct Run {
     split: bool,
 }
 
+/// What was recorded beside a capture, and that capture as a whole where a part of it was read:
+/// only with all connections it is known whose a flow's windows are.
+pub(super) struct Beside {
+    run: Run,
+    whole: Option<Capture>,
+}
+
+/// What was recorded beside a capture.
+pub(super) fn beside(opened: &Opened) -> Result<Beside, CaptureError> {
+    let run = of_run(&opened.path)?;
+    if !opened.partial || run.series.is_empty() {
+        return Ok(Beside { run, whole: None });
+    }
+    let whole = File::open(&opened.path).map_err(ReadError::from).and_then(bentpipe_capture::read);
+    let path = || opened.path.display().to_string();
+    let whole = whole.map_err(|why| CaptureError::Read { path: path(), why })?;
+    Ok(Beside { run, whole: Some(whole) })
+}
+
+impl Beside {
+    /// Those series that belong to a connection, as long as it lasts.
+    pub(super) fn series(&self, opened: &Opened, connection: &Connection) -> Vec<Recorded> {
+        let Beside { run, whole } = self;
+        let Some(whole) = whole else { return of_connection(run, &opened.capture, connection) };
+        let Some(all) = whole.connections.get(connection.number) else { return Vec::new() };
+        let (first, last) = connection.span();
+        let mut series = of_connection(run, whole, all);
+        for one in &mut series {
+            one.values.retain(|&(at, _)| (first..=last).contains(&at));
+        }
+        series.retain(|one| !one.values.is_empty());
+        series
+    }
+}
+
 /// Of the capture at `path`; nothing if it is of no run.
-pub(super) fn of_run(path: &Path) -> Result<Run, DrawError> {
+fn of_run(path: &Path) -> Result<Run, DrawError> {
     let Some((folder, point, run)) = place(path) else { return Ok(Run::default()) };
     let mut beside = path.parent().and_then(|run| fs::read_dir(run).ok()).into_iter().flatten();
     Ok(Run {
@@ -70,11 +106,7 @@ fn sender<'c>(run: &Run, capture: &'c Capture, connection: &'c Connection) -> Op
 }
 
 /// Those of `run` that belong to a connection: all queues, and its flow's windows and timers.
-pub(super) fn of_connection(
-    run: &Run,
-    capture: &Capture,
-    connection: &Connection,
-) -> Vec<Recorded> {
+fn of_connection(run: &Run, capture: &Capture, connection: &Connection) -> Vec<Recorded> {
     let quantity = |name: &str| Quantity::ALL.into_iter().find(|one| one.name() == name);
     let of_link = |element: &str| element.ends_with("/forward") || element.ends_with("/back");
     let flow = sender(run, capture, connection);

@@ -1,6 +1,6 @@
 //! The still figure of chosen connections.
 
-use super::figure::{self, Column};
+use super::figure::{self, Column, Name};
 use super::{Chosen, Opened, direction};
 use bentpipe_capture::{Analysis, analyse};
 use bentpipe_plot::scene::Scene;
@@ -16,8 +16,8 @@ pub fn still(files: &[Opened], chosen: &[Chosen], reverse: bool) -> Scene {
         let [from, to] =
             [direction, direction.reverse()].map(|end| connection.ends[end.index()].to_string());
         let label = connection.label().map(|label| format!(" ({label})")).unwrap_or_default();
-        let (file, number) = (&files[one.file].name, connection.number);
-        let name = format!("{file} #{number}{label}: {from} → {to}");
+        let (file, number) = (files[one.file].name.clone(), connection.number);
+        let name = Name { file, connection: format!("#{number}{label}: {from} → {to}") };
         Column { name, connection, analysis, direction }
     });
     figure::scene(&columns.collect::<Vec<_>>())

@@ -1,5 +1,6 @@
 //! What a still figure shows of a connection: its points by their time.
 
+use super::lane::{Limited, limits};
 use bentpipe_capture::{Analysis, Class, ClassKind, Connection, Direction, Fact, Flags, Segment};
 use std::collections::BTreeMap;
 
@@ -16,15 +17,17 @@ pub(super) struct Series {
     pub(super) window: Vec<(f64, f64)>,
     pub(super) round_trips: Vec<(f64, f64)>,
     pub(super) throughput: Vec<(f64, f64)>,
+    pub(super) limits: Vec<Limited>,
 }
 
 /// What `direction` of a connection sent, and what the other end answered, from its beginning on.
 pub(super) fn series(connection: &Connection, analysis: &Analysis, direction: Direction) -> Series {
-    let mut series = Series::default();
+    let mut series =
+        Series { limits: limits(connection, analysis, direction), ..Series::default() };
     let first = connection.segments.first().map_or(0, |segment| segment.at);
     let duration = (connection.duration() as f64 / 1e9).max(1e-6);
     let mut bins = vec![0.0; 200];
-    for (index, (segment, fact)) in connection.segments.iter().zip(&analysis.facts).enumerate() {
+    for (index, segment, fact) in analysis.facts_of(connection) {
         let time = segment.at.saturating_sub(first) as f64 / 1e9;
         series.outstanding.push((time, fact.outstanding[direction.index()] as f64));
         if segment.direction == direction {
@@ -42,6 +45,23 @@ pub(super) fn series(connection: &Connection, analysis: &Analysis, direction: Di
 }
 
 impl Series {
+    /// The words in the place of what a panel has nothing of: sequence, outstanding, throughput,
+    /// round trips.
+    pub(super) fn missing(&self, panel: usize) -> Option<&'static str> {
+        let is_missing = match panel {
+            0 => self.data.is_empty() && self.acknowledged.is_empty() && self.controls.is_empty(),
+            // A SYN counts as one byte, which is none of the stream's.
+            1 | 2 => self.data.is_empty(),
+            _ => self.round_trips.is_empty(),
+        };
+        let unanswered = panel == 1 && self.acknowledged.is_empty();
+        match (is_missing, unanswered) {
+            (true, _) => Some("none"),
+            (false, true) => Some("unknown: no ACKs"),
+            (false, false) => None,
+        }
+    }
+
     fn sends(&mut self, time: f64, segment: &Segment, fact: &Fact) {
         let (begin, end) = (fact.seq as f64, fact.seq as f64 + f64::from(segment.len));
         if let Some(class) = Class::of(segment, fact).filter(|class| class.kind() != ClassKind::Ack)

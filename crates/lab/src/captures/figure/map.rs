@@ -2,22 +2,46 @@
 
 use bentpipe_plot::axes::Axis;
 use bentpipe_plot::scene::{Anchor, Area, Color, Element, Point, Shape, Stroke, Text};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of texts at axes, in px.
-pub(super) const SIZE: f64 = 12.0;
+pub(in crate::captures) const SIZE: f64 = 12.0;
+/// The room that a letter takes, in px.
+const LETTER: (f64, f64) = (10.0, 12.0);
 /// Marks are joined where they are nearer to each other.
 const COLUMN: f64 = 0.5;
 
+/// Places that letters have taken, so that none covers another: by cells of a letter's size, in
+/// which there is room for one.
+#[derive(Default)]
+pub(in crate::captures) struct Taken(BTreeMap<(i64, i64), Point>);
+
+impl Taken {
+    /// Takes a place, if there is room for a letter.
+    fn takes(&mut self, at: Point) -> bool {
+        let (column, row) = ((at.x / LETTER.0) as i64, (at.y / LETTER.1) as i64);
+        let mut near = (-1..=1).flat_map(|x| (-1..=1).map(move |y| (column + x, row + y)));
+        let covers =
+            |other: &Point| (other.x - at.x).abs() < LETTER.0 && (other.y - at.y).abs() < LETTER.1;
+        let free = near.all(|cell| !self.0.get(&cell).is_some_and(covers));
+        free && self.0.insert((column, row), at).is_none()
+    }
+}
+
 /// Where values are in a panel.
-pub(super) struct Map<'a> {
-    pub(super) area: Area,
-    pub(super) x: &'a Axis,
-    pub(super) y: &'a Axis,
+pub(in crate::captures) struct Map<'a> {
+    pub(in crate::captures) area: Area,
+    pub(in crate::captures) x: &'a Axis,
+    pub(in crate::captures) y: &'a Axis,
 }
 
 impl Map<'_> {
-    fn point(&self, time: f64, value: f64) -> Point {
+    /// How far along a time is: from 0 to 1 within the panel.
+    pub(in crate::captures) fn along(&self, time: f64) -> f64 {
+        self.x.scale.place(time).unwrap_or(0.0)
+    }
+
+    pub(in crate::captures) fn point(&self, time: f64, value: f64) -> Point {
         // What is far outside is clipped; a picture needs no larger numbers.
         let place = |axis: &Axis, value| axis.scale.place(value).unwrap_or(0.0).clamp(-9.0, 9.0);
         Point::new(
@@ -27,14 +51,15 @@ impl Map<'_> {
     }
 
     /// Border, grid, ticks, title. `first`: of its row, which all have the same vertical axis;
-    /// `last`: of its column.
-    pub(super) fn frame(&self, first: bool, last: bool) -> Vec<Element> {
+    /// `last`: of its column; `empty`: of a row without a value.
+    pub(in crate::captures) fn frame(&self, first: bool, last: bool, empty: bool) -> Vec<Element> {
         let Area { x, y, width, height } = self.area;
         let (right, bottom) = (x + width, y + height);
         let grid = Stroke::new(Color::GRID, 1.0);
         let mut lines = Vec::new();
         let mut texts = Vec::new();
-        for tick in self.y.ticks((height / 34.0) as usize) {
+        let ticks = if empty { Vec::new() } else { self.y.ticks((height / 34.0) as usize) };
+        for tick in ticks {
             let at = self.point(0.0, tick.value).y;
             lines.push((Point::new(x, at), Point::new(right, at)));
             if first {
@@ -65,15 +90,34 @@ impl Map<'_> {
         elements
     }
 
+    /// Words in a panel without a value.
+    pub(in crate::captures) fn words(&self, words: &str) -> Element {
+        let Area { x, y, width, height } = self.area;
+        let at = Point::new(x + width / 2.0, y + height / 2.0 + 4.0);
+        let mut text = Text::new(at, words, SIZE).anchored(Anchor::Middle);
+        text.color = Color::FAINT_TEXT;
+        Element::Text(text)
+    }
+
     /// Values that hold until the next one.
-    pub(super) fn steps(&self, name: &str, values: &[(f64, f64)], stroke: Stroke) -> Element {
+    pub(in crate::captures) fn steps(
+        &self,
+        name: &str,
+        values: &[(f64, f64)],
+        stroke: Stroke,
+    ) -> Element {
         let points = steps(values.iter().map(|&(time, value)| self.point(time, value)));
         let elements = vec![Element::Polyline { points, stroke }];
         Element::Group { name: name.to_owned(), clip: None, elements }
     }
 
     /// Ranges of the stream at a time.
-    pub(super) fn spans(&self, name: &str, spans: &[(f64, f64, f64)], stroke: Stroke) -> Element {
+    pub(in crate::captures) fn spans(
+        &self,
+        name: &str,
+        spans: &[(f64, f64, f64)],
+        stroke: Stroke,
+    ) -> Element {
         let mut lines: Vec<(Point, Point)> = Vec::new();
         for &(time, begin, end) in spans {
             let (low, high) = (self.point(time, begin), self.point(time, end));
@@ -91,18 +135,23 @@ impl Map<'_> {
         Element::Group { name: name.to_owned(), clip: None, elements }
     }
 
-    /// A letter at each, unless they would cover each other.
-    pub(super) fn names(&self, spans: &[(f64, f64, f64)], letter: &str, color: Color) -> Element {
-        let mut last: Option<Point> = None;
+    /// A letter at each, unless it would cover another one.
+    pub(in crate::captures) fn names(
+        &self,
+        spans: &[(f64, f64, f64)],
+        letter: &str,
+        color: Color,
+        taken: &mut Taken,
+    ) -> Element {
         let mut elements = Vec::new();
         for &(time, _, end) in spans {
             let at = self.point(time, end);
-            if last.is_some_and(|last| (last.x - at.x).abs() < 10.0 && (last.y - at.y).abs() < 12.0)
-            {
+            if !taken.takes(at) {
                 continue;
             }
-            last = Some(at);
-            let mut text = Text::new(Point::new(at.x, at.y - 3.0), letter, 10.0);
+            // At the top it is within the panel all the same.
+            let y = (at.y - 3.0).max(self.area.y + 9.0);
+            let mut text = Text::new(Point::new(at.x, y), letter, 10.0);
             text = text.anchored(Anchor::Middle);
             text.color = color;
             elements.push(Element::Text(text));
@@ -110,7 +159,7 @@ impl Map<'_> {
         Element::Group { name: "names".to_owned(), clip: None, elements }
     }
 
-    pub(super) fn points(
+    pub(in crate::captures) fn points(
         &self,
         name: &str,
         values: &[(f64, f64)],
@@ -161,6 +210,15 @@ fn steps(values: impl Iterator<Item = Point>) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_do_not_cover_each_other() {
+        let mut taken = Taken::default();
+        let takes = |taken: &mut Taken, x, y| taken.takes(Point::new(x, y));
+        assert!(takes(&mut taken, 100.0, 100.0));
+        assert!(!takes(&mut taken, 109.0, 111.0) && !takes(&mut taken, 91.0, 100.0));
+        assert!(takes(&mut taken, 110.0, 100.0) && takes(&mut taken, 100.0, 112.0));
+    }
 
     #[test]
     fn a_line_goes_on_with_a_columns_last_value() {
