@@ -31,6 +31,7 @@ if [ "${1:-}" = tests ]; then
         ssh:openssh-client
         sshd:openssh-server
         vsftpd:vsftpd
+        rsync:rsync
         chromium-headless-shell:chromium-headless-shell
         tshark:tshark
         iptables-nft:iptables

@@ -79,7 +79,7 @@ fn losses() {
 }
 
 /// Sends from H1 to H2 until all has come.
-fn transfer(testbed: &Testbed) {
+pub(crate) fn transfer(testbed: &Testbed) {
     let any = SocketAddr::new(Testbed::H2_V4, 0);
     let listener = testbed.h2.run(|| TcpListener::bind(any).expect("socket")).expect("namespace");
     let address = listener.local_addr().expect("address");

@@ -11,6 +11,7 @@
 //! libtest-mimic, because the list of tests is made at run time (conditions × families × cases)
 //! and a test that cannot run here must be seen to be skipped; libtest can do neither.
 
+mod accounts;
 mod attack;
 mod bad_input;
 mod behind_nat;
@@ -32,6 +33,7 @@ mod link_types;
 mod links;
 mod local_users;
 mod log_sinks;
+mod matched;
 mod measured;
 mod observation;
 mod opening;
@@ -81,7 +83,7 @@ fn cases_with_loss() -> Vec<Case> {
 }
 
 /// Programs that not every system has a package of, and the cases that are skipped without them.
-const PROGRAMS: [(&str, &[&str]); 7] = [
+const PROGRAMS: [(&str, &[&str]); 13] = [
     ("ssh_scp_and_sftp", &["ssh", "sshd", "ssh-keygen", "scp", "sftp"]),
     ("ftp_active_and_passive", &["vsftpd"]),
     ("chromium_loads_a_page_of_17_objects", &["chromium-headless-shell"]),
@@ -89,6 +91,21 @@ const PROGRAMS: [(&str, &[&str]); 7] = [
     ("link_is_recorded", &["tshark"]),
     ("both_legs_are_recorded", &["tshark"]),
     ("graphs_of_linux_hosts_with_losses_are_drawn_and_explained", &["tcpdump"]),
+    ("explained_ssh_is_what_the_kernel_accounts", &["tcpdump", "ss", "ssh", "sshd", "ssh-keygen"]),
+    (
+        "explained_rsync_is_what_the_kernel_accounts",
+        &["tcpdump", "ss", "ssh", "sshd", "ssh-keygen", "rsync"],
+    ),
+    (
+        "explained_database_dump_is_what_the_kernel_accounts",
+        &["tcpdump", "ss", "pg_ctlcluster", "psql", "pg_dump"],
+    ),
+    (
+        "explained_page_load_is_what_the_kernel_accounts",
+        &["tcpdump", "ss", "nginx", "chromium-headless-shell"],
+    ),
+    ("explained_small_buffers_are_what_the_kernel_accounts", &["tcpdump", "ss"]),
+    ("what_a_link_loses_is_missing_between_captures_of_its_ends", &["tcpdump"]),
 ];
 
 /// Why this case cannot run here, if it cannot.
@@ -127,6 +144,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         link_types::CASES,
         probe::CASES,
         graphs::CASES,
+        matched::CASES,
         queues::CASES,
         early_acknowledged::CASES,
         hops::CASES,
@@ -137,6 +155,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         tls::CASES,
         testbed::CASES,
         papers::CASES,
+        accounts::CASES,
     ]
     .concat()
 }

@@ -51,13 +51,13 @@ fn compare<S, R: PartialEq + Debug>(
 }
 
 /// sshd in H2, and a key for its root.
-struct OpenSsh {
+pub(crate) struct OpenSsh {
     directory: PathBuf,
     _sshd: Process,
 }
 
 impl OpenSsh {
-    fn start(testbed: &Testbed) -> OpenSsh {
+    pub(crate) fn start(testbed: &Testbed) -> OpenSsh {
         let directory = testbed.files().join("ssh");
         fs::create_dir(&directory).expect("directory");
         for key in ["host", "user"] {
@@ -129,19 +129,24 @@ impl OpenSsh {
         said
     }
 
-    fn client(&self, testbed: &Testbed, program: &str) -> Command {
+    pub(crate) fn client(&self, testbed: &Testbed, program: &str) -> Command {
         let mut command = patient(testbed, program);
-        let known = format!("UserKnownHostsFile={}", self.directory.join("known").display());
-        command.args([
-            "-F",
-            "none",
-            "-o",
-            "BatchMode=yes",
-            "-o",
-            "StrictHostKeyChecking=accept-new",
-        ]);
-        command.args(["-o", &known, "-i"]).arg(self.directory.join("user"));
+        command.args(self.options());
         command
+    }
+
+    /// ssh as a program that calls it by a line takes it.
+    pub(crate) fn shell(&self) -> String {
+        format!("ssh {}", self.options().join(" "))
+    }
+
+    fn options(&self) -> Vec<String> {
+        let own = self.directory.display();
+        let options = format!(
+            "-F none -o BatchMode=yes -o StrictHostKeyChecking=accept-new \
+             -o UserKnownHostsFile={own}/known -i {own}/user"
+        );
+        options.split(' ').map(str::to_owned).collect()
     }
 }
 
@@ -215,7 +220,7 @@ impl Ftp {
 }
 
 /// nginx in H2 with a page, its script and sixteen pictures.
-struct Website {
+pub(crate) struct Website {
     directory: PathBuf,
     expected: String,
     _nginx: WebServer,
@@ -225,7 +230,7 @@ impl Website {
     const PICTURES: u32 = 16;
     const HEIGHT: u32 = 60;
 
-    fn start(testbed: &Testbed) -> Website {
+    pub(crate) fn start(testbed: &Testbed) -> Website {
         let directory = testbed.files().join("page");
         fs::create_dir(&directory).expect("directory");
         let mut page = String::from("<!doctype html><title>17 objects</title>\n");
@@ -244,7 +249,7 @@ impl Website {
     }
 
     /// What the browser's script has seen of the pictures.
-    fn load(&self, testbed: &Testbed, family: Family) -> String {
+    pub(crate) fn load(&self, testbed: &Testbed, family: Family) -> String {
         let url = match family.h2() {
             IpAddr::V4(address) => format!("http://{address}/index.html"),
             IpAddr::V6(address) => format!("http://[{address}]/index.html"),
@@ -323,7 +328,12 @@ impl Picture {
 }
 
 /// Starts a server in H2 and waits until it listens on `port`.
-fn listening(name: &str, testbed: &Testbed, command: &mut Command, port: u16) -> Process {
+pub(crate) fn listening(
+    name: &str,
+    testbed: &Testbed,
+    command: &mut Command,
+    port: u16,
+) -> Process {
     let mut server = Process::start(&format!("{name} in H2"), command).expect(name);
     wait_until(&format!("{name} listens"), || {
         let address = ("127.0.0.1", port);
@@ -336,7 +346,7 @@ fn listening(name: &str, testbed: &Testbed, command: &mut Command, port: u16) ->
 }
 
 /// A program in H1 that is stopped if it takes too long.
-fn patient(testbed: &Testbed, program: &str) -> Command {
+pub(crate) fn patient(testbed: &Testbed, program: &str) -> Command {
     let mut command = testbed.h1.command("timeout");
     command.arg(PATIENCE.as_secs().to_string()).arg(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -344,7 +354,7 @@ fn patient(testbed: &Testbed, program: &str) -> Command {
 }
 
 /// Runs a [`patient`] program with `input`.
-fn fed(command: &mut Command, input: &[u8]) -> Output {
+pub(crate) fn fed(command: &mut Command, input: &[u8]) -> Output {
     let mut child = command.spawn().expect("a program");
     let mut stdin = child.stdin.take().expect("piped");
     thread::scope(|scope| {
@@ -354,7 +364,7 @@ fn fed(command: &mut Command, input: &[u8]) -> Output {
     })
 }
 
-fn ended_well(output: &Output) {
+pub(crate) fn ended_well(output: &Output) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {said}", output.status);
 }
