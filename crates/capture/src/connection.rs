@@ -185,7 +185,8 @@ pub struct Connection {
     pub limits: [Vec<Silence>; 2],
     /// By how much windows are shifted, if it is not the SYNs that say so.
     pub(crate) shifts: Option<[u8; 2]>,
-    /// The SYNs that show its addresses and ports to have been another's before, by their packets.
+    /// The SYNs that show its addresses and ports to have been another's before, by their packets,
+    /// sorted.
     pub(crate) reused_at: Vec<u32>,
     /// The sequence number of each end's SYN, or of its first segment where that is not in the
     /// file.

@@ -58,7 +58,7 @@ impl<'a> Expert<'a> {
         let mut marks = Marks::default();
         let own = segment.direction.index();
         self.handshake(segment);
-        if self.connection.reused_at.contains(&segment.frame) {
+        if self.connection.reused_at.binary_search(&segment.frame).is_ok() {
             marks.add(Mark::ReusedPorts);
         }
         if self.probes(segment) {
@@ -179,7 +179,7 @@ impl<'a> Expert<'a> {
             return;
         }
         let fast =
-            peer.duplicates >= 2 && peer.ack == segment.seq && segment.at - peer.ack_at < FAST;
+            peer.duplicates >= 2 && peer.ack == segment.seq && segment.at.saturating_sub(peer.ack_at) < FAST;
         let soon = self.first_round_trip.filter(|&time| time != 0).unwrap_or(OUT_OF_ORDER);
         let control = u32::from(segment.flags.any(&[Flags::SYN, Flags::FIN]));
         if fast {

@@ -32,6 +32,8 @@ struct Sent {
 /// An ACK that came later than the fastest by a time between these, for a lone segment, was
 /// delayed: hosts wait 40 ms or more, and never 500 ms (RFC 1122, 4.2.3.2).
 const DELAYED: (i64, i64) = (25_000_000, 500_000_000);
+/// A first transmission that comes late is kept among so many of an end.
+const ASIDE: usize = 4096;
 /// So much of what was acknowledged is remembered.
 const ACKED: usize = 256;
 /// A host answers an ACK so soon, beside the time to the capture and back.
@@ -266,7 +268,10 @@ impl Flight {
             ip_id: segment.ip_id,
             stamp: segment.timestamps.map(|(value, _)| value),
         };
-        if sent.begin < sent.end {
+        // Of what comes very late, among very much that is outstanding, nothing is kept: inserting is
+        // slow there.
+        let aside = number.min(self.sent.len() - number);
+        if sent.begin < sent.end && aside <= ASIDE {
             self.sent.insert(number, sent);
         }
         // What goes beyond the highest, where it begins below that.

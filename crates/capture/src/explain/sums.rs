@@ -30,7 +30,7 @@ impl Waits {
     pub(super) fn add(&mut self, said: Said, begin: i64, nanos: i64) {
         self.begin = Some(self.begin.map_or(begin, |first| first.min(begin)));
         let (time, times) = self.times.entry(said).or_default();
-        *time += nanos.max(0);
+        *time = time.saturating_add(nanos.max(0));
         *times += 1;
         self.longest = self.longest.max(nanos);
     }
@@ -38,7 +38,7 @@ impl Waits {
     /// All of them, in nanoseconds.
     #[must_use]
     pub fn sum(&self) -> i64 {
-        self.times.values().map(|&(time, _)| time).sum()
+        self.times.values().fold(0, |sum: i64, &(time, _)| sum.saturating_add(time))
     }
 }
 

@@ -140,7 +140,7 @@ impl Sender {
         let nanos = at.saturating_sub(heard.unwrap_or(at));
         // RFC 8985, 7.2: after two round trips.
         let quiet = self.last_sent.map_or(0, |sent| at.saturating_sub(sent));
-        let quiet = self.trip.is_some_and(|trip| quiet >= trip * 2);
+        let quiet = self.trip.is_some_and(|trip| quiet >= trip.saturating_mul(2));
         let probe = quiet && self.una < self.next && !self.known.paces();
         if self.has_more() && self.known.nodelay && !probe {
             return Evidence::MoreWritten { nanos };

@@ -32,7 +32,7 @@ pub fn as_json(file: &str, connection: &Connection) -> Value {
     });
     let handshake = handshake.map(|handshake| {
         let (outcome, opened) = match handshake.outcome {
-            Outcome::Opened { at, .. } => ("opened", Some(s(at - handshake.called.0))),
+            Outcome::Opened { at, .. } => ("opened", Some(s(at.saturating_sub(handshake.called.0)))),
             Outcome::HalfOpen => ("half-open", None),
             Outcome::Refused => ("refused", None),
             Outcome::Unanswered => ("unanswered", None),
@@ -41,7 +41,7 @@ pub fn as_json(file: &str, connection: &Connection) -> Value {
             "outcome": outcome,
             "syns": handshake.syns,
             "answers": handshake.answers,
-            "calling_s": s(handshake.called.1 - handshake.called.0),
+            "calling_s": s(handshake.called.1.saturating_sub(handshake.called.0)),
             "opened_s": opened,
         })
     });
