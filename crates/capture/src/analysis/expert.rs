@@ -178,8 +178,9 @@ impl<'a> Expert<'a> {
         if !after(next, segment.seq) || with_probe {
             return;
         }
-        let fast =
-            peer.duplicates >= 2 && peer.ack == segment.seq && segment.at.saturating_sub(peer.ack_at) < FAST;
+        let fast = peer.duplicates >= 2
+            && peer.ack == segment.seq
+            && segment.at.saturating_sub(peer.ack_at) < FAST;
         let soon = self.first_round_trip.filter(|&time| time != 0).unwrap_or(OUT_OF_ORDER);
         let control = u32::from(segment.flags.any(&[Flags::SYN, Flags::FIN]));
         if fast {

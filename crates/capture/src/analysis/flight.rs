@@ -268,8 +268,8 @@ impl Flight {
             ip_id: segment.ip_id,
             stamp: segment.timestamps.map(|(value, _)| value),
         };
-        // Of what comes very late, among very much that is outstanding, nothing is kept: inserting is
-        // slow there.
+        // Of what comes very late, among very much that is outstanding, nothing is kept: inserting
+        // is slow there.
         let aside = number.min(self.sent.len() - number);
         if sent.begin < sent.end && aside <= ASIDE {
             self.sent.insert(number, sent);

@@ -35,6 +35,9 @@ pub struct Summary {
     /// Its initial window: bytes that it sent before the first ACK of data. None if that did not
     /// come, or the beginning is missing.
     pub initial_window: Option<u64>,
+    /// The time that its first answer took, as the capture saw it, in nanoseconds. It counts from
+    /// the last data of the other end before. None if it has spoken first.
+    pub first_answer: Option<i64>,
     /// Its packets with CE, ECE and CWR (RFC 3168): marked on their way, telling that marks came,
     /// and telling that its window is reduced.
     pub ecn: [u64; 3],
@@ -60,6 +63,14 @@ impl RoundTrips {
         self.sum += i128::from(nanos);
     }
 
+    /// Adds those of another.
+    fn join(&mut self, other: &RoundTrips) {
+        self.samples += other.samples;
+        self.min = [self.min, other.min].into_iter().flatten().min();
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+    }
+
     /// Their mean.
     #[must_use]
     pub fn mean(&self) -> Option<i64> {
@@ -74,6 +85,7 @@ impl Analysis {
     pub fn summary(&self, connection: &Connection, direction: Direction) -> Summary {
         let mut sums = Summary::default();
         let mut first_ack = None;
+        let mut asked = None;
         for (segment, fact) in connection.segments.iter().zip(&self.facts) {
             if segment.standing == Standing::Copy && segment.direction == direction {
                 sums.copies += 1;
@@ -82,8 +94,14 @@ impl Analysis {
                 continue;
             }
             if segment.direction == direction {
+                if segment.len > 0 && sums.bytes == 0 {
+                    sums.first_answer = asked.map(|at: i64| segment.at.saturating_sub(at));
+                }
                 sums.sends(segment, fact);
                 continue;
+            }
+            if segment.len > 0 {
+                asked = Some(segment.at);
             }
             let mark = |mark| u64::from(fact.marks.has(mark));
             if let Some(nanos) = fact.round_trip {
@@ -104,6 +122,31 @@ impl Analysis {
 }
 
 impl Summary {
+    /// Adds the sums of another direction. What is not a sum is none then.
+    pub(crate) fn join(&mut self, other: &Summary) {
+        let counts = [
+            (&mut self.packets, other.packets),
+            (&mut self.copies, other.copies),
+            (&mut self.bytes, other.bytes),
+            (&mut self.retransmissions, other.retransmissions),
+            (&mut self.retransmitted_bytes, other.retransmitted_bytes),
+            (&mut self.late, other.late),
+            (&mut self.undecided, other.undecided),
+            (&mut self.duplicate_acks, other.duplicate_acks),
+            (&mut self.sacks.0, other.sacks.0),
+            (&mut self.sacks.1, other.sacks.1),
+            (&mut self.zero_windows, other.zero_windows),
+        ];
+        for (sum, count) in counts {
+            *sum += count;
+        }
+        for (sum, count) in self.ecn.iter_mut().zip(other.ecn) {
+            *sum += count;
+        }
+        self.round_trips.join(&other.round_trips);
+        (self.initial_window, self.first_answer) = (None, None);
+    }
+
     fn sends(&mut self, segment: &crate::Segment, fact: &super::Fact) {
         self.packets += 1;
         self.bytes += u64::from(segment.len);

@@ -11,7 +11,7 @@ mod sums;
 pub mod telling;
 
 pub use handshake::{Handshake, Outcome};
-pub use sums::{Shares, Waits};
+pub use sums::{Shares, Sums, Waits};
 
 use crate::analysis::{Analysis, Cause, Fact, Mark, Repeat, Vantage};
 use crate::class::{Class, ClassKind};
@@ -283,7 +283,9 @@ impl<'a> Teller<'a> {
         }
         self.story.recorded |= segment.recorded.is_some();
         let again = class.kind() == ClassKind::Again;
-        if let Some(begin) = self.sender.last_sent.filter(|&last| at.saturating_sub(last) > BACK_TO_BACK) {
+        if let Some(begin) =
+            self.sender.last_sent.filter(|&last| at.saturating_sub(last) > BACK_TO_BACK)
+        {
             let known = most_of(&self.connection.limits[self.direction.index()], begin, at);
             let shown = self.sender.limiter(segment, fact, at, class);
             let basis = known.map_or(shown, Basis::Recorded);

@@ -2,6 +2,7 @@
 //! segments were sent for which cause.
 
 use super::{Run, Story, Why};
+use crate::analysis::Summary;
 use crate::evidence::Said;
 use std::collections::BTreeMap;
 
@@ -23,6 +24,44 @@ pub struct Shares {
     pub total: i64,
     /// Segments left back to back.
     pub sending: i64,
+}
+
+/// The sums of a direction, or of several.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Packets, bytes and round trips.
+    pub summary: Summary,
+    /// Its time.
+    pub shares: Shares,
+    /// The time between segments.
+    pub waits: Waits,
+    /// Segments by their cause.
+    pub causes: BTreeMap<Why, u64>,
+}
+
+impl Sums {
+    /// Those of one direction.
+    #[must_use]
+    pub fn of(summary: Summary, story: &Story) -> Sums {
+        let (shares, causes) = (story.shares(), story.causes());
+        Sums { summary, shares, waits: story.waits.clone(), causes }
+    }
+
+    /// Adds those of another direction.
+    pub fn join(&mut self, other: &Sums) {
+        self.summary.join(&other.summary);
+        self.shares.total = self.shares.total.saturating_add(other.shares.total);
+        self.shares.sending = self.shares.sending.saturating_add(other.shares.sending);
+        for (&said, &(nanos, times)) in &other.waits.times {
+            let (time, count) = self.waits.times.entry(said).or_default();
+            *time = time.saturating_add(nanos);
+            *count += times;
+        }
+        self.waits.longest = self.waits.longest.max(other.waits.longest);
+        for (&why, &count) in &other.causes {
+            *self.causes.entry(why).or_default() += count;
+        }
+    }
 }
 
 impl Waits {

@@ -232,3 +232,20 @@ fn near_the_receiver_no_limiter_is_inferred() {
     file.at(80.2, &data(1101, 1000));
     assert_eq!(said(&story(&file)), [Said::Unknown(Reason::NearReceiver)]);
 }
+
+#[test]
+fn sums_say_how_long_the_first_answer_took_and_add_up() {
+    let mut file = File::opened();
+    file.at(21.0, &data(101, 100));
+    file.at(41.0, &ack(201, &[]));
+    file.at(1071.0, &Packet { from_client: false, seq: 501, ack: 201, ..data(0, 300) });
+    let connection = file.connection();
+    let analysis = crate::analyse(&connection);
+    let sums = Direction::BOTH.map(|way| analysis.summary(&connection, way));
+    assert_eq!(sums.map(|sums| sums.first_answer), [None, Some(1_050_000_000)]);
+    let mut text = Vec::new();
+    let totals = telling::Totals::of([&connection, &connection].into_iter());
+    telling::write_totals(&totals, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.starts_with("all 2 connections, 12 packets with 800 B\n"), "{text}");
+}

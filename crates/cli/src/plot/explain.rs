@@ -18,7 +18,12 @@ pub(super) fn write(
             telling::as_json(&file, one.of(files))
         });
         let all: Vec<Value> = all.collect();
-        return writeln!(out, "{:#}", json!({ "schema": 1, "connections": all }));
+        let totals = telling::totals_as_json(&totals(files, chosen));
+        return writeln!(out, "{:#}", json!({ "schema": 1, "totals": totals, "connections": all }));
+    }
+    if chosen.len() > 1 {
+        telling::write_totals(&totals(files, chosen), out)?;
+        writeln!(out)?;
     }
     for (number, one) in chosen.iter().enumerate() {
         if number > 0 {
@@ -27,4 +32,8 @@ pub(super) fn write(
         telling::write(&files[one.file].name, one.of(files), out)?;
     }
     Ok(())
+}
+
+fn totals(files: &[Opened], chosen: &[Chosen]) -> telling::Totals {
+    telling::Totals::of(chosen.iter().map(|one| one.of(files)))
 }

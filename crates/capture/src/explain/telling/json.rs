@@ -1,8 +1,8 @@
 //! A story as JSON.
 
-use super::super::{Event, Outcome, Run, Shares, Story, Trigger, Why};
-use super::{Told, tell};
-use crate::analysis::{Repeat, Summary};
+use super::super::{Event, Outcome, Run, Shares, Sums, Trigger, Why};
+use super::{Told, Totals, tell};
+use crate::analysis::Repeat;
 use crate::connection::Connection;
 use crate::evidence::{Evidence, Said};
 use crate::silence::{Basis, Silence};
@@ -24,7 +24,7 @@ pub fn as_json(file: &str, connection: &Connection) -> Value {
         json!({
             "sender": connection.ends[direction.index()].to_string(),
             "recorded": story.recorded,
-            "sums": sums_as_json(&sums, &story),
+            "sums": sums_as_json(&sums),
             "events": story.events.iter().map(event_as_json).collect::<Vec<_>>(),
             "acks_recorded": story.acks_recorded,
             "acks": acks.collect::<Map<String, Value>>(),
@@ -32,7 +32,9 @@ pub fn as_json(file: &str, connection: &Connection) -> Value {
     });
     let handshake = handshake.map(|handshake| {
         let (outcome, opened) = match handshake.outcome {
-            Outcome::Opened { at, .. } => ("opened", Some(s(at.saturating_sub(handshake.called.0)))),
+            Outcome::Opened { at, .. } => {
+                ("opened", Some(s(at.saturating_sub(handshake.called.0))))
+            }
             Outcome::HalfOpen => ("half-open", None),
             Outcome::Refused => ("refused", None),
             Outcome::Unanswered => ("unanswered", None),
@@ -68,9 +70,21 @@ fn said_as_json(said: Said) -> (Value, Value, Value) {
     (json!(name), json!(limiters), json!(unknown))
 }
 
-fn sums_as_json(sums: &Summary, story: &Story) -> Value {
-    let Shares { total, sending } = story.shares();
-    let limited = story.waits.times.iter().map(|(&said, &(time, times))| {
+/// The sums of several connections.
+#[must_use]
+pub fn totals_as_json(totals: &Totals) -> Value {
+    json!({
+        "connections": totals.connections,
+        "refused": totals.failed.0,
+        "never_answered": totals.failed.1,
+        "sums": sums_as_json(&totals.sums),
+    })
+}
+
+fn sums_as_json(sums: &Sums) -> Value {
+    let Sums { summary: sums, shares, waits, causes: by_cause } = sums;
+    let Shares { total, sending } = *shares;
+    let limited = waits.times.iter().map(|(&said, &(time, times))| {
         let (name, limiters, unknown) = said_as_json(said);
         json!({
             "limiter": name, "limiters": limiters, "unknown": unknown,
@@ -78,7 +92,7 @@ fn sums_as_json(sums: &Summary, story: &Story) -> Value {
         })
     });
     let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
-    for (why, count) in story.causes() {
+    for (&why, &count) in by_cause {
         *causes.entry(cause(why)).or_default() += count;
     }
     let trips = &sums.round_trips;
@@ -86,7 +100,7 @@ fn sums_as_json(sums: &Summary, story: &Story) -> Value {
         "time_s": s(total),
         "sending_s": s(sending),
         "limited": limited.collect::<Vec<_>>(),
-        "longest_wait_s": s(story.waits.longest),
+        "longest_wait_s": s(waits.longest),
         "segments": causes,
         "packets": sums.packets,
         "copies": sums.copies,
@@ -106,6 +120,7 @@ fn sums_as_json(sums: &Summary, story: &Story) -> Value {
         "dsacks": sums.sacks.1,
         "zero_windows": sums.zero_windows,
         "initial_window_bytes": sums.initial_window,
+        "first_answer_s": sums.first_answer.map(s),
         "ecn": { "ce": sums.ecn[0], "ece": sums.ecn[1], "cwr": sums.ecn[2] },
     })
 }

@@ -1,7 +1,7 @@
 //! A story as text: its sums, then what happened in its order.
 
-use super::super::{Event, Run, Shares, Story, Trigger, Why};
-use super::{Told, tell};
+use super::super::{Event, Run, Shares, Sums, Trigger, Why};
+use super::{Told, Totals, tell};
 use crate::analysis::{Repeat, Summary};
 use crate::connection::Connection;
 use crate::recorded::words;
@@ -34,7 +34,7 @@ pub fn write(file: &str, connection: &Connection, out: &mut impl Write) -> io::R
         let source =
             if story.recorded { "its causes are recorded" } else { "all causes are inferred" };
         writeln!(out, "  {sender} sends; {source}")?;
-        sums_as_text(sums, story, out)?;
+        sums_as_text(sums, out)?;
         writeln!(out, "  {:>13}  {:>15}  {:>23}", "time", "packets", "sequence")?;
         for event in &story.events {
             event_as_text(event, out)?;
@@ -43,22 +43,39 @@ pub fn write(file: &str, connection: &Connection, out: &mut impl Write) -> io::R
     Ok(())
 }
 
+/// Writes the sums of several connections.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_totals(totals: &Totals, out: &mut impl Write) -> io::Result<()> {
+    let Totals { connections, failed: (refused, unanswered), sums } = totals;
+    let Summary { packets, bytes, retransmissions, late, undecided, copies, .. } = sums.summary;
+    writeln!(out, "all {connections} connections, {packets} packets with {bytes} B")?;
+    writeln!(
+        out,
+        "    {retransmissions} retransmitted, {late} late, {undecided} one of both; {copies} copies left out; {refused} refused, \
+         {unanswered} never answered"
+    )?;
+    sums_as_text(sums, out)
+}
+
 /// The sums, a line a subject.
-fn sums_as_text(sums: &Summary, story: &Story, out: &mut impl Write) -> io::Result<()> {
-    let Shares { total, sending } = story.shares();
+fn sums_as_text(sums: &Sums, out: &mut impl Write) -> io::Result<()> {
+    let Sums { summary: sums, shares, waits, causes } = sums;
+    let Shares { total, sending } = *shares;
     let share = |time: i64| format!("{:.1} %", time as f64 * 100.0 / total.max(1) as f64);
-    let mut waits: Vec<_> = story.waits.times.iter().collect();
+    let longest = waits.longest;
+    let mut waits: Vec<_> = waits.times.iter().collect();
     waits.sort_by_key(|&(_, &(time, _))| std::cmp::Reverse(time));
     write!(out, "    of {}: sending {}", seconds(total), share(sending))?;
     for (said, &(time, _)) in waits {
         write!(out, "; {} {}", said.name(), share(time))?;
     }
-    if story.waits.longest > 0 {
-        write!(out, "; longest wait {}", seconds(story.waits.longest))?;
+    if longest > 0 {
+        write!(out, "; longest wait {}", seconds(longest))?;
     }
     writeln!(out)?;
-    let causes = story.causes();
-    let causes = causes.into_iter().map(|(why, count)| format!("{count} {}", reason(why)));
+    let causes = causes.iter().map(|(&why, count)| format!("{count} {}", reason(why)));
     writeln!(out, "    segments: {}", causes.collect::<Vec<_>>().join("; "))?;
     let trips = &sums.round_trips;
     if let (Some(min), Some(mean), Some(max)) = (trips.min, trips.mean(), trips.max) {
@@ -73,6 +90,9 @@ fn sums_as_text(sums: &Summary, story: &Story, out: &mut impl Write) -> io::Resu
     heard.push(number(sums.zero_windows, "zero window"));
     if let Some(bytes) = sums.initial_window {
         heard.push(format!("initial window {bytes} B"));
+    }
+    if let Some(nanos) = sums.first_answer {
+        heard.push(format!("first byte {} after the other end's data", seconds(nanos)));
     }
     let [ce, ece, cwr] = sums.ecn;
     if ce + ece + cwr > 0 {
