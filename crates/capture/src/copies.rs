@@ -20,12 +20,13 @@ pub(crate) fn mark(connection: &mut Connection) {
     }
     let tells = Direction::BOTH.map(|direction| ids_tell(&connection.segments, direction));
     let apart = shortest_answer(&connection.segments).unwrap_or(APART_UNKNOWN);
-    let mut seen = vec![u32::MAX; SLOTS];
+    let slots = SLOTS.min(connection.segments.len().next_power_of_two() * 2);
+    let mut seen = vec![u32::MAX; slots];
     // Whether this direction's data was copied: then its ACKs were, too.
     let mut copied = [false; 2];
     for index in 0..connection.segments.len() {
         let segment = connection.segments[index];
-        let slot = &mut seen[slot(&segment)];
+        let slot = &mut seen[slot(&segment, slots)];
         let before = connection.segments.get(*slot as usize);
         let own = segment.direction.index();
         let is_copy = before.is_some_and(|before| {
@@ -94,10 +95,11 @@ fn same_header(a: &Segment, b: &Segment) -> bool {
     header(a) == header(b) && a.timestamps == b.timestamps
 }
 
-fn slot(segment: &Segment) -> usize {
+/// Its place among so many, a power of two.
+fn slot(segment: &Segment, slots: usize) -> usize {
     let header = u64::from(segment.seq) << 32 | u64::from(segment.ack);
     let rest = u64::from(segment.ip_id) << 20 ^ u64::from(segment.len) ^ u64::from(segment.window);
     // A multiplier of Fibonacci hashing: the upper bits are mixed best.
     let mixed = (header ^ rest.rotate_left(7)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> (64 - SLOTS.trailing_zeros())) as usize
+    (mixed >> (64 - slots.trailing_zeros())) as usize
 }

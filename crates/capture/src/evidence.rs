@@ -1,23 +1,6 @@
 //! Evidence: what a capture shows of a silence. No answer is given by itself: each follows from its
-//! evidence, which [`Evidence::says`] is the table of.
-//!
-//! | shown | said |
-//! | --- | --- |
-//! | the window had no room for a segment, its scale known, or it was zero | peer's window |
-//! | all was acknowledged for a round trip | application |
-//! | all was acknowledged for less than that | application or pacer |
-//! | the last thing heard was the peer's data, which acknowledged all | application |
-//! | … and left something outstanding | application or cwnd |
-//! | nothing was heard just before | application or pacer |
-//! | … and more was written, as the last segment had no PSH, and no Nagle's rule | cwnd or pacer |
-//! | an ACK came just before, and at another time more was in flight | cwnd |
-//! | an ACK came just before, and never was more in flight | cwnd or send buffer |
-//! | … and the scale of the window, which may have been full, is not known | cwnd or peer's window |
-//! | a short segment waited for the ACK of a short one, three times | Nagle |
-//! | … less often | Nagle or application |
-//! | … and the last segment was short | application or send buffer |
-//! | a retransmission ended it, and the window had no room for new data | cwnd or peer's window |
-//! | another retransmission, one direction, a gap, a capture far from the sender, or of an unknown place | unknown |
+//! evidence: [`Evidence::says`] is the table of decidability, and docs/plot.md
+//! has it in words.
 //!
 //! Turns on a link and marks are known from recordings only.
 
@@ -88,6 +71,8 @@ pub enum Evidence {
         packet: u32,
         /// Bytes in flight when it stopped now, and the most that ever were.
         flights: (i64, i64),
+        /// True if that is more by a segment or more.
+        less: bool,
         /// True if the peer's window is known to have had room.
         room: bool,
         /// The packet that began a recovery, which is not over.
@@ -95,14 +80,21 @@ pub enum Evidence {
         /// True if the sender sends by itself for the most part, and not as ACKs come.
         paced: bool,
     },
-    /// A short segment left just behind the ACK of a short one.
+    /// A short segment left just behind the ACK of all that was in flight.
     ShortSegments {
         /// That ACK's packet.
         packet: u32,
-        /// How often that is seen.
+        /// The times that this is seen behind a single short segment; 0 if this was another one.
         times: u32,
         /// True if the application may have waited for the peer's data, which came before that ACK.
         asked: bool,
+    },
+    /// A short segment left when an ACK came, and full ones were in flight.
+    ShortBehindFull {
+        /// The ACK just before.
+        packet: u32,
+        /// Bytes in flight.
+        bytes: i64,
     },
     /// The last segment was short: all that was written had been sent.
     AllSent {
@@ -178,14 +170,13 @@ pub enum Said {
 
 impl Said {
     /// The pairs that there are.
-    const PAIRS: [(Limiter, Limiter); 8] = [
+    const PAIRS: [(Limiter, Limiter); 7] = [
         (Limiter::Application, Limiter::Pacer),
         (Limiter::Application, Limiter::CongestionWindow),
         (Limiter::Application, Limiter::SendBuffer),
         (Limiter::CongestionWindow, Limiter::SendBuffer),
         (Limiter::CongestionWindow, Limiter::Pacer),
         (Limiter::CongestionWindow, Limiter::PeerWindow),
-        (Limiter::CongestionWindow, Limiter::Application),
         (Limiter::Nagle, Limiter::Application),
     ];
 
@@ -244,10 +235,13 @@ impl Evidence {
             Evidence::BrieflyIdle { .. } | Evidence::Unprompted { .. } => {
                 Said::Either(Application, Pacer)
             }
-            Evidence::AckClock { paced: true, flights, .. } if flights.0 < flights.1 => {
+            Evidence::AckClock { paced: true, less: true, room: true, .. } => {
                 Said::Either(CongestionWindow, Pacer)
             }
-            Evidence::AckClock { flights, room, .. } => match (flights.0 < flights.1, room) {
+            Evidence::AckClock { paced: true, room: false, .. } => {
+                Said::Unknown(Reason::UnknownScale)
+            }
+            Evidence::AckClock { less, room, .. } => match (less, room) {
                 (true, true) => Said::One(CongestionWindow),
                 (false, true) => Said::Either(CongestionWindow, SendBuffer),
                 (true, false) => Said::Either(CongestionWindow, PeerWindow),
@@ -257,6 +251,7 @@ impl Evidence {
             Evidence::ShortSegments { .. } => Said::Either(Nagle, Application),
             Evidence::MoreWritten { .. } => Said::Either(CongestionWindow, Pacer),
             Evidence::AllSent { .. } => Said::Either(Application, SendBuffer),
+            Evidence::ShortBehindFull { .. } => Said::Either(Application, CongestionWindow),
             Evidence::WindowAndLoss => Said::Either(CongestionWindow, PeerWindow),
             Evidence::Ended => Said::One(Limiter::Closed),
             Evidence::None(reason) => Said::Unknown(reason),
@@ -296,8 +291,14 @@ impl Evidence {
                 });
                 format!("upon ACK {packet}; {now} B in flight, at most {most} B{recovery}")
             }
+            Evidence::ShortSegments { packet, times: 0, .. } => {
+                format!("a short segment upon ACK {packet} of all before it")
+            }
             Evidence::ShortSegments { packet, times, .. } => {
                 format!("a short segment upon ACK {packet} of a short one, {times} times in all")
+            }
+            Evidence::ShortBehindFull { packet, bytes } => {
+                format!("a short segment upon ACK {packet}; {bytes} B in flight")
             }
             Evidence::AllSent { packet, bytes } => {
                 format!("upon ACK {packet}; {bytes} B in flight, a short segment the last")
@@ -324,6 +325,7 @@ impl Evidence {
             Evidence::AckClock { .. } => "ack-clock",
             Evidence::ShortSegments { .. } => "short-segments",
             Evidence::AllSent { .. } => "all-sent",
+            Evidence::ShortBehindFull { .. } => "short-behind-full",
             Evidence::WindowAndLoss => "window-and-loss",
             Evidence::Ended => "ended",
             Evidence::None(_) => "none",
@@ -337,12 +339,17 @@ mod tests {
 
     #[test]
     fn every_answer_has_a_number() {
-        let flights = [(1, 2), (2, 2)];
-        let clocks = flights.into_iter().flat_map(|flights| {
-            let recovery = None;
-            let clock =
-                |room, paced| Evidence::AckClock { packet: 1, flights, room, recovery, paced };
-            [clock(true, false), clock(false, false), clock(true, true)]
+        let clocks = [true, false].into_iter().flat_map(|less| {
+            let (recovery, flights) = (None, (1, 2));
+            let clock = |room, paced| Evidence::AckClock {
+                packet: 1,
+                flights,
+                less,
+                room,
+                recovery,
+                paced,
+            };
+            [clock(true, false), clock(false, false), clock(true, true), clock(false, true)]
         });
         let heard = [true, false].into_iter().flat_map(|all| {
             [true, false].map(|nagle| Evidence::PeersData { packet: 1, all, nagle })
@@ -356,6 +363,11 @@ mod tests {
             Evidence::Unprompted { nanos: 1, nagle: true, probe: true },
             Evidence::WindowZero { packet: 1 },
             Evidence::AllSent { packet: 1, bytes: 1 },
+            Evidence::ShortBehindFull { packet: 1, bytes: 1 },
+            Evidence::MoreWritten { nanos: 1 },
+            Evidence::AllAcknowledged { packet: 1, nanos: 1 },
+            Evidence::WindowFull { packet: None, episode: false },
+            Evidence::WindowFull { packet: None, episode: true },
             Evidence::BrieflyIdle { packet: 1, nanos: 1 },
             Evidence::ShortSegments { packet: 1, times: 2, asked: false },
             Evidence::ShortSegments { packet: 1, times: 3, asked: false },

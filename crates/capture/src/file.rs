@@ -338,11 +338,15 @@ impl Section {
 fn comments<'a>(options: &'a [PcapNGOption<'a>]) -> Option<Cow<'a, str>> {
     let comments = options.iter().filter(|option| option.code == OptionCode::Comment);
     // Their values are padded.
-    let texts = comments.filter_map(|option| option.as_str().ok());
-    texts.fold(None, |before, text| match before {
-        None => Some(Cow::Borrowed(text)),
-        Some(before) => Some(Cow::Owned(format!("{before}\n{text}"))),
-    })
+    let mut texts = comments.filter_map(|option| option.as_str().ok());
+    let first = texts.next()?;
+    let Some(second) = texts.next() else { return Some(Cow::Borrowed(first)) };
+    let mut all = format!("{first}\n{second}");
+    for text in texts {
+        all.push('\n');
+        all.push_str(text);
+    }
+    Some(Cow::Owned(all))
 }
 
 /// Without what fills the block up.

@@ -9,8 +9,8 @@ use crate::via::Via;
 
 /// So many connections of a pair are remembered.
 const REMEMBERED: usize = 8;
-/// Numbers that are further apart are of two sequence spaces: no window is as large, and few gaps
-/// in a capture are.
+/// Numbers that are further apart are of two sequence spaces: few windows are as large, and few
+/// gaps in a capture are.
 const NEAR: u32 = 1 << 28;
 
 /// What is known of a connection while its file is read.

@@ -59,6 +59,8 @@ pub(super) struct Flight {
     sacked: Ranges,
     retransmitted: Ranges,
     duplicates: u32,
+    /// The last window of the other end, not scaled.
+    window: u16,
     round_trip: RoundTrip,
     /// When the newest of what was delivered had been sent, and its end: a super-segment's have one
     /// time (RFC 8985, 6.2 step 2).
@@ -87,6 +89,7 @@ impl Flight {
             sacked: Ranges::default(),
             retransmitted: Ranges::default(),
             duplicates: 0,
+            window: 0,
             round_trip: RoundTrip::default(),
             delivered: (i64::MIN, i64::MIN),
             last_ack_at: i64::MIN,
@@ -116,8 +119,12 @@ impl Flight {
         if ack > una {
             self.acknowledged(segment, una, ack, &mut answer);
         } else if ack == una && segment.len == 0 && self.next > una {
-            self.duplicates += u32::from(!segment.flags.any(&[Flags::SYN, Flags::FIN]));
+            // RFC 5681, 2, and RFC 6675, 2: of an update of the window nothing was lost.
+            let repeats = self.window == segment.window || !sacks.is_empty();
+            let control = segment.flags.any(&[Flags::SYN, Flags::FIN]);
+            self.duplicates += u32::from(repeats && !control);
         }
+        self.window = segment.window;
         for &(left, right) in sacks.iter().skip(usize::from(answer.dsack)) {
             let (left, right) = (left.max(ack), right.min(self.next));
             if left < right && !self.sacked.contains(left, right) {
@@ -167,7 +174,7 @@ impl Flight {
         self.expired = false;
         self.next = self.next.max(ack);
         self.sacked.forget_before(ack);
-        self.retransmitted.forget_before(ack.min(una.max(ack)));
+        self.retransmitted.forget_before(ack);
         self.duplicates = 0;
         self.timer = segment.at;
         if self.recovery.is_some_and(|(until, _)| ack >= until) {

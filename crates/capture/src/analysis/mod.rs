@@ -152,7 +152,8 @@ pub fn analyse(connection: &Connection) -> Analysis {
     }
     for direction in Direction::BOTH {
         let (own, peer) = (direction.index(), direction.reverse().index());
-        analysis.vantage[own] = Vantage::new(surveys[peer].seen, trips[own], trips[peer]);
+        let back = trips[peer].or(surveys[own].echo);
+        analysis.vantage[own] = Vantage::new(surveys[peer].seen, trips[own], back);
     }
     analysis.forget_guesses(connection);
     analysis

@@ -3,7 +3,7 @@
 
 use crate::connection::{Connection, Segment};
 use crate::direction::Direction;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Between packets of one sender the IP ID grows by no more where it counts them: other connections
 /// of the host, and super-segments, take numbers as well.
@@ -17,6 +17,8 @@ const OFTEN: u32 = 4;
 const BACK_TO_BACK: i64 = 100_000;
 /// A sender that seems to answer later does not answer: the capture has no such pair.
 const REACTION_MAX: i64 = 50_000_000;
+/// So many TSvals are remembered until they are echoed.
+const ECHOES: usize = 64;
 /// What a maximum segment size may be: longer ones are super-segments on any link that is common.
 const SIZES: std::ops::RangeInclusive<u32> = 500..=9000;
 /// Where nothing says more (an Ethernet's).
@@ -34,6 +36,9 @@ pub(super) struct Survey {
     /// The shortest time from a segment of the other end to one of this one, in nanoseconds: to the
     /// sender and back, and what that takes to answer.
     pub(super) reaction: i64,
+    /// The shortest time from a TSval of the other end to the first segment that echoes it, which
+    /// is at least that to the sender and back.
+    pub(super) echo: Option<i64>,
 }
 
 impl Survey {
@@ -58,7 +63,7 @@ impl Survey {
         // Two steps may be small by chance.
         let ids = steps >= 3 && small * 100 >= steps * COUNTS;
         let reaction = reaction(connection, direction).unwrap_or(0).min(REACTION_MAX);
-        Survey { mss, ids, seen: last.is_some(), reaction }
+        Survey { mss, ids, seen: last.is_some(), reaction, echo: echo(connection, direction) }
     }
 }
 
@@ -68,6 +73,28 @@ fn reaction(connection: &Connection, direction: Direction) -> Option<i64> {
         pair[0].direction != direction && pair[1].direction == direction && pair[1].counts()
     });
     answers.map(|pair| pair[1].at.saturating_sub(pair[0].at)).filter(|&time| time >= 0).min()
+}
+
+/// The shortest time until a TSval of the other direction is echoed (RFC 7323, 3.2), among the last
+/// few.
+fn echo(connection: &Connection, direction: Direction) -> Option<i64> {
+    let mut values: VecDeque<(u32, i64)> = VecDeque::new();
+    let mut shortest = None;
+    for segment in connection.segments.iter().filter(|segment| segment.counts()) {
+        let Some((value, echoed)) = segment.timestamps else { continue };
+        if segment.direction != direction {
+            if values.back().is_none_or(|&(last, _)| last != value) {
+                values.push_back((value, segment.at));
+            }
+            if values.len() > ECHOES {
+                values.pop_front();
+            }
+        } else if let Some(&(_, at)) = values.iter().rev().find(|&&(value, _)| value == echoed) {
+            let time = segment.at.saturating_sub(at).max(0);
+            shortest = Some(shortest.map_or(time, |shortest: i64| shortest.min(time)));
+        }
+    }
+    shortest
 }
 
 /// How long a direction's segments are. One with more data right behind it is as long as any may

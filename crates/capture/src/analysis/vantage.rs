@@ -7,8 +7,6 @@ const NEAR: (i64, i64) = (16, 4);
 const AT_THE_END: i64 = 2_000_000;
 /// An end that answers as soon is on the same machine, or beside it, in nanoseconds.
 const NOWHERE_ELSE: i64 = 200_000;
-/// Where only one round trip is known, one as long is not that of an end near by.
-const FAR: i64 = 5_000_000;
 
 /// A direction's sender, seen from the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +38,6 @@ impl Vantage {
             }
             (Some(trip), Some(back)) if trip < back / NEAR.1 => Vantage::Receiver,
             (Some(_), Some(_)) => Vantage::Between,
-            (Some(trip), None) if trip >= FAR => Vantage::Sender,
             _ => Vantage::Unknown,
         }
     }

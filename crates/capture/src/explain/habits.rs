@@ -19,6 +19,8 @@ pub(super) struct Habits {
     pub(super) waited: u32,
     /// A short segment left behind a short one that was outstanding: Nagle's rule is off.
     pub(super) nodelay: bool,
+    /// A full segment had PSH: where none has, nothing more was written.
+    pub(super) pushes: bool,
     /// Full segments that left while others were outstanding, with an ACK or another segment just
     /// before.
     pub(super) clocked: u64,
@@ -34,7 +36,7 @@ impl Default for Habits {
     /// Of nothing that was seen.
     fn default() -> Habits {
         let answers = [0; STEPS.2];
-        Habits { waited: 0, nodelay: false, clocked: 0, alone: 0, most: 0, answers }
+        Habits { waited: 0, nodelay: false, pushes: false, clocked: 0, alone: 0, most: 0, answers }
     }
 }
 
@@ -69,7 +71,7 @@ impl Habits {
         self.waited > 0 && !self.nodelay
     }
 
-    /// True if it sends by itself, and not as ACKs come, for the most part.
+    /// True if a fifth of its full segments or more leave by themselves, and not as ACKs come.
     pub(super) fn paces(&self) -> bool {
         self.alone * 100 > (self.alone + self.clocked) * PACES
     }

@@ -50,7 +50,7 @@ pub(super) fn of(connection: &Connection, analysis: &Analysis) -> Option<Handsha
                 called = Some((called.map_or(at, |(first, _)| first), at));
             }
             () if segment.flags.has(Flags::SYN) => answers += 1,
-            () if segment.flags.has(Flags::RST) && !forward => refused |= called.is_some(),
+            () if segment.flags.has(Flags::RST) => refused |= !forward && called.is_some(),
             () if forward && answers > 0 && fact.ack.is_some_and(|ack| ack >= 1) => {
                 opened = Some((at, segment.frame));
             }

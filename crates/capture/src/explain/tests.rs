@@ -35,6 +35,7 @@ fn a_window_of_cwnd_is_a_run_and_waits_for_its_acks() {
     let evidence = Evidence::AckClock {
         packet: 8,
         flights: (5840, 5840),
+        less: false,
         room: true,
         recovery: None,
         paced: false,

@@ -118,7 +118,7 @@ impl Index {
             (By::Numbers, Some(both)) => Box::new(listed(self.numbers.get(&sorted(both)))),
             (By::Numbers, None) => Box::new(free.iter().copied().take(CANDIDATES)),
             (By::Ends | By::EndsOnly, _) => {
-                Box::new(listed(self.ends.get(&sorted(connection.ends))))
+                Box::new(listed(self.ends.get(&sorted(connection.ends))).take(CANDIDATES))
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use super::packets::{Matched, NONE};
 use super::view::View;
+use crate::analysis::ranges::Ranges;
 use crate::connection::Segment;
 use crate::direction::Direction;
 
@@ -38,9 +39,8 @@ pub(super) fn resolve(matched: &mut Matched, views: &[View<'_>; 2], way: Directi
     }
     sent.sort_by_key(|piece| (piece.begin, piece.index));
     let longest = sent.iter().map(|piece| piece.end - piece.begin).max().unwrap_or(0);
-    // What of each has not come yet.
-    let mut missing: Vec<Vec<(i64, i64)>> =
-        sent.iter().map(|piece| vec![(piece.begin, piece.end)]).collect();
+    // What of each has come.
+    let mut arrived: Vec<Ranges> = sent.iter().map(|_| Ranges::default()).collect();
     for piece in &came {
         let mut first = None;
         let from = sent.partition_point(|one| one.begin <= piece.begin - longest);
@@ -52,7 +52,9 @@ pub(super) fn resolve(matched: &mut Matched, views: &[View<'_>; 2], way: Directi
             if !may_be_of(whole, part, (one, piece), by_id) {
                 continue;
             }
-            let covered = cut(&mut missing[at], piece.begin, piece.end);
+            let (begin, end) = (piece.begin.max(one.begin), piece.end.min(one.end));
+            let covered = begin < end && !arrived[at].contains(begin, end);
+            arrived[at].insert(begin, end);
             if covered && matched.partners[up][one.index as usize] == NONE {
                 matched.partners[up][one.index as usize] = piece.index;
             }
@@ -70,7 +72,8 @@ pub(super) fn resolve(matched: &mut Matched, views: &[View<'_>; 2], way: Directi
             }
         }
     }
-    for (piece, left) in sent.iter().zip(missing) {
+    for (piece, arrived) in sent.iter().zip(arrived) {
+        let left = arrived.gaps(piece.begin, piece.end);
         if !left.is_empty() && matched.partners[up][piece.index as usize] != NONE {
             matched.parts[up].insert(piece.index, left);
         }
@@ -94,17 +97,4 @@ fn may_be_of(sent: &Segment, came: &Segment, lies: (&Piece, &Piece), by_id: bool
         (false, None) => sent.window == came.window,
         (false, Some(_)) => true,
     }
-}
-
-/// Takes a range out of others. Whether they had any of it.
-fn cut(ranges: &mut Vec<(i64, i64)>, begin: i64, end: i64) -> bool {
-    if !ranges.iter().any(|range| range.0 < end && range.1 > begin) {
-        return false;
-    }
-    let parts = std::mem::take(ranges).into_iter();
-    *ranges = parts
-        .flat_map(|(from, to)| [(from, to.min(begin)), (from.max(end), to)])
-        .filter(|(from, to)| from < to)
-        .collect();
-    true
 }

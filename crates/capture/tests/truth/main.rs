@@ -43,7 +43,7 @@ const FLOORS: [(Kind, &str, f64, f64); 9] = [
 ];
 
 /// At the sender, the least share of each answer that is to be right.
-const EACH: f64 = 0.9;
+const EACH: f64 = 0.89;
 
 /// Of fewer answers no share is asked for.
 const ENOUGH: u64 = 100;

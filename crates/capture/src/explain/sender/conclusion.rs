@@ -97,6 +97,9 @@ impl Sender {
         let all = self.una >= self.next;
         let short = i64::from(segment.len) < self.mss;
         if heard.data && !self.has_more() {
+            if !all && !self.had_room {
+                return Evidence::None(Reason::UnknownScale);
+            }
             // What was held back leaves before an application could be woken.
             let at_once = at.saturating_sub(heard.at) <= RELEASE + self.back.min(RELEASE);
             let held = self.known.nagle() || (at_once && !self.known.nodelay);
@@ -105,27 +108,28 @@ impl Sender {
         }
         if short && all && at.saturating_sub(heard.at) <= NAGLE + self.back && !self.known.nodelay {
             self.shown.waited += u32::from(heard.short);
-            let (times, asked) = (self.known.waited, self.asked);
-            return Evidence::ShortSegments { packet, times, asked };
+            // Behind full segments it may have waited for cwnd as well.
+            let times = if heard.short { self.known.waited } else { 0 };
+            return Evidence::ShortSegments { packet, times, asked: self.asked };
         }
         // Neither a window nor a pacer divides what was written into short segments.
         if i64::from(self.last_len) < self.mss {
             return Evidence::AllSent { packet, bytes };
         }
         if short {
-            return Evidence::PeersData { packet, all: false, nagle: false };
+            return Evidence::ShortBehindFull { packet, bytes };
         }
         self.clock(packet)
     }
 
     /// An ACK has made room.
     fn clock(&self, packet: u32) -> Evidence {
+        let flights = (self.in_flight, self.known.most.max(self.in_flight));
         // A segment more or less is chance: ACKs and segments are whole.
-        let most = self.known.most - self.mss;
-        let flights = (self.in_flight, most.max(self.in_flight));
-        let (room, paced) = (self.has_room(), self.known.paces());
+        let less = flights.0 < flights.1 - self.mss;
+        let (room, paced) = (self.had_room, self.known.paces());
         let recovery = self.recovery.map(|(_, began)| began);
-        Evidence::AckClock { packet, flights, room, recovery, paced }
+        Evidence::AckClock { packet, flights, less, room, recovery, paced }
     }
 
     /// True if more than it had sent was written: its last segment is full, and has no PSH (RFC
@@ -142,10 +146,11 @@ impl Sender {
         let quiet = self.last_sent.map_or(0, |sent| at.saturating_sub(sent));
         let quiet = self.trip.is_some_and(|trip| quiet >= trip.saturating_mul(2));
         let probe = quiet && self.una < self.next && !self.known.paces();
-        if self.has_more() && self.known.nodelay && !probe {
+        if self.has_more() && self.known.nodelay && self.known.pushes && !probe {
             return Evidence::MoreWritten { nanos };
         }
-        Evidence::Unprompted { nanos, nagle: self.known.nagle(), probe }
+        let nagle = self.known.nagle() && !self.known.paces();
+        Evidence::Unprompted { nanos, nagle, probe }
     }
 
     /// True if the peer's window was full, or closed.

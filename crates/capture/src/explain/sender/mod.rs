@@ -63,6 +63,8 @@ pub(super) struct Sender {
     ended: bool,
     /// Until this is acknowledged what is in flight is not known: the capture has a gap.
     gap: i64,
+    /// The peer's window had room for one more when it sent last, for certain.
+    had_room: bool,
     /// A recovery was going on when it sent last.
     in_recovery: bool,
     /// Bytes in flight when it sent last.
@@ -101,6 +103,7 @@ impl Sender {
             asked: false,
             ended: false,
             gap: 0,
+            had_room: false,
             in_recovery: false,
             in_flight: 0,
             known,
@@ -185,6 +188,8 @@ impl Sender {
         self.asked = false;
         self.in_flight = self.next - self.una;
         self.in_recovery = self.recovery.is_some();
+        self.had_room = self.has_room();
+        self.shown.pushes |= self.pushed && i64::from(self.last_len) >= self.mss;
         if fact.marks.has(Mark::LostSegment) {
             self.gap = self.next;
         }

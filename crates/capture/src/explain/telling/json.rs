@@ -210,7 +210,7 @@ fn evidence_as_json(evidence: Evidence) -> Value {
         Evidence::AllAcknowledged { packet, nanos } | Evidence::BrieflyIdle { packet, nanos } => {
             json!({ "packet": packet, "acknowledged_s": s(nanos) })
         }
-        Evidence::AllSent { packet, bytes } => {
+        Evidence::AllSent { packet, bytes } | Evidence::ShortBehindFull { packet, bytes } => {
             json!({ "packet": packet, "in_flight": bytes })
         }
         Evidence::PeersData { packet, all, .. } => {
@@ -219,7 +219,7 @@ fn evidence_as_json(evidence: Evidence) -> Value {
         Evidence::Unprompted { nanos, .. } | Evidence::MoreWritten { nanos } => {
             json!({ "quiet_s": s(nanos) })
         }
-        Evidence::AckClock { packet, flights, room, recovery, paced } => json!({
+        Evidence::AckClock { packet, flights, room, recovery, paced, .. } => json!({
             "packet": packet,
             "in_flight": flights.0,
             "most_in_flight": flights.1,

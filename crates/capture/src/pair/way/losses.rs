@@ -100,22 +100,15 @@ fn any_came(view: &View<'_>, partners: &[u32], direction: Direction, between: [u
     })
 }
 
-/// Marks what was transmitted again later.
+/// Marks what was transmitted again later. `missing` is in the order of the file.
 fn retransmissions(missing: &mut [Missing], view: &View<'_>, direction: Direction) {
-    let mut by_place: Vec<usize> = (0..missing.len()).collect();
-    by_place.retain(|&at| missing[at].end > missing[at].begin);
-    by_place.sort_by_key(|&at| missing[at].begin);
-    let Some(longest) = missing.iter().map(|one| one.end - one.begin).max() else { return };
-    for (index, segment, begin) in view.placed(direction).filter(|it| carries(it.1)) {
-        let end = begin + i64::from(segment.len);
-        let from = by_place.partition_point(|&at| missing[at].begin <= begin - longest);
-        for &at in &by_place[from..] {
-            let one = &mut missing[at];
-            if one.begin >= end {
-                break;
-            }
-            one.again |= one.index < index && one.end > begin;
+    let mut sent: Vec<_> = view.placed(direction).filter(|it| carries(it.1)).collect();
+    let mut later = Ranges::default();
+    for one in missing.iter_mut().rev() {
+        while let Some((_, segment, begin)) = sent.pop_if(|it| it.0 > one.index) {
+            later.insert(begin, begin + i64::from(segment.len));
         }
+        one.again = one.begin < one.end && later.overlaps(one.begin, one.end);
     }
 }
 
