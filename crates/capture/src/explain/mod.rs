@@ -1,7 +1,7 @@
 //! The story of one direction: runs of segments with their cause, and silences with their limiter.
 //!
 //! A cause or a limiter that an end has recorded is told as such. Others follow from what the
-//! capture shows ([`Evidence`](crate::Evidence), [`Repeat`]), and are unknown where it does not. A
+//! capture shows ([`Evidence`], [`Repeat`]), and are unknown where it does not. A
 //! silence is a time without data, of more than half of the smallest round trip (1 to 500 ms).
 
 mod habits;

@@ -126,7 +126,8 @@ pub(super) fn lane<'s>(silences: impl Iterator<Item = &'s Silence>) -> String {
         count += 1;
         column.difference(0, silence.begin);
         column.plain(silence.end.saturating_sub(silence.begin).max(0) as u64);
-        let said = Said::all().position(|said| said == silence.said()).expect("all answers are listed");
+        let said =
+            Said::all().position(|said| said == silence.said()).expect("all answers are listed");
         column.plain((said as u64) << 1 | u64::from(silence.inferred()));
     }
     counted(count, column)

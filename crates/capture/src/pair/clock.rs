@@ -194,8 +194,9 @@ impl Line {
         let over = over.clamp(1, hull.len().max(2) - 1);
         let (&from, &to) = (hull.get(over - 1)?, hull.get(over)?);
         let slope = to.1.saturating_sub(from.1) as f64 / (to.0 - from.0).max(1) as f64;
-        let height =
-            |point: &(i64, i64)| point.1.saturating_sub(from.1) as f64 - slope * (point.0 - from.0) as f64;
+        let height = |point: &(i64, i64)| {
+            point.1.saturating_sub(from.1) as f64 - slope * (point.0 - from.0) as f64
+        };
         let mut least = [f64::INFINITY; BLOCKS];
         for point in &points {
             let part = (point.0 - begin) as f64 / (end - begin) as f64;
