@@ -296,9 +296,12 @@ impl Flight {
         let answers = since(self.last_ack_at) <= AT_ONCE + self.reaction;
         // Nine tenths: what a capture sees of a timer is not exact, nor is its estimate.
         let smoothed = self.round_trip.smoothed().unwrap_or(i64::MAX / 2);
-        let expired = since(self.timer) >= self.round_trip.timeout() / 10 * 9
+        let overdue = since(self.timer) >= self.round_trip.timeout() / 10 * 9;
+        // What was retransmitted before, and is the first again so late, is not found by an ACK.
+        let again = self.retransmitted.overlaps(una, una + 1);
+        let expired = overdue
             // A retransmission that is lost, too, is found by the timer where no ACK came just now.
-            || (since(self.timer) >= round_trip::MIN && self.retransmitted.overlaps(una, una + 1))
+            || (since(self.timer) >= round_trip::MIN && again)
             // No ACK starts a retransmission later than the time that RACK waits for reordering.
             || (since(self.timer) >= smoothed.max(round_trip::MIN)
                 && since(self.last_ack_at) > smoothed / 4);
@@ -308,6 +311,7 @@ impl Flight {
                 Cause::TimeoutOrProbe
             }
             _ if begin <= una && expired && !answers => Cause::Timeout,
+            _ if begin <= una && overdue && again => Cause::Timeout,
             (Some((_, Cause::Timeout)), _) => Cause::AfterTimeout,
             (_, Some(evidence)) => evidence,
             (Some(_), None) => Cause::Recovery,
