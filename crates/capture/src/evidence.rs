@@ -69,7 +69,7 @@ pub enum Evidence {
     AckClock {
         /// Its packet.
         packet: u32,
-        /// Bytes in flight when it stopped now, and the most that ever were.
+        /// Bytes in flight when it stopped now, and their maximum.
         flights: (i64, i64),
         /// True if that is more by a segment or more.
         less: bool,
@@ -285,11 +285,11 @@ impl Evidence {
             Evidence::Unprompted { nanos, .. } => {
                 format!("nothing was heard for {}", seconds(nanos))
             }
-            Evidence::AckClock { packet, flights: (now, most), recovery, .. } => {
+            Evidence::AckClock { packet, flights: (now, max), recovery, .. } => {
                 let recovery = recovery.map_or_else(String::new, |began| {
                     format!("; in the recovery that packet {began} began")
                 });
-                format!("upon ACK {packet}; {now} B in flight, at most {most} B{recovery}")
+                format!("upon ACK {packet}; {now} B in flight, {max} B at maximum{recovery}")
             }
             Evidence::ShortSegments { packet, times: 0, .. } => {
                 format!("a short segment upon ACK {packet} of all before it")

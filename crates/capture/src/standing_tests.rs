@@ -43,7 +43,7 @@ fn a_router_that_sees_packets_come_and_go_makes_no_retransmissions() {
         seen(&mut file, ms, &packet, 102 + number, 64);
         seen(&mut file, ms + 0.01, &packet, 102 + number, 63);
     }
-    // Sent again, with an ID of its own.
+    // Retransmitted, with an ID of its own.
     seen(&mut file, 300.0, &data(101, 1000), 110, 64);
     seen(&mut file, 300.01, &data(101, 1000), 110, 63);
     let connection = file.connection();
@@ -183,7 +183,7 @@ fn late_data_is_told_by_ids_by_timestamps_or_not_at_all() {
         send(21.0, 0, 102, 1);
         send(22.0, 2, 104, 2);
         send(22.5, 3, 105, 2);
-        // The second came late, or was lost before the capture and sent again.
+        // The second came late, or was lost before the capture and retransmitted.
         let (id, stamp) = if again { (106, 9) } else { (103, 1) };
         send(23.0, 1, id, stamp);
         repeats(&file.connection())[6]

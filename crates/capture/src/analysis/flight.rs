@@ -36,7 +36,7 @@ const DELAYED: (i64, i64) = (25_000_000, 500_000_000);
 const ASIDE: usize = 4096;
 /// So much of what was acknowledged is remembered.
 const ACKED: usize = 256;
-/// A host answers an ACK so soon, beside the time to the capture and back.
+/// A host answers an ACK so soon, plus the time to the capture and back.
 const AT_ONCE: i64 = 1_000_000;
 
 /// One direction.

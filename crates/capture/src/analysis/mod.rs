@@ -75,6 +75,8 @@ pub struct Analysis {
     pub mss: [u32; 2],
     /// The place of each direction's sender.
     pub vantage: [Vantage; 2],
+    /// The smallest round trip of each direction's data, in nanoseconds.
+    pub(crate) trips: [Option<i64>; 2],
 }
 
 impl Analysis {
@@ -117,7 +119,6 @@ pub fn analyse(connection: &Connection) -> Analysis {
     let mut analysis = Analysis { mss: surveys.map(|survey| survey.mss), ..Analysis::default() };
     analysis.facts.reserve(connection.segments.len());
     let mut blocks = Vec::new();
-    let mut trips: [Option<i64>; 2] = [None; 2];
     for segment in &connection.segments {
         analysis.sack_at.push(u32::try_from(analysis.sacks.len()).unwrap_or(u32::MAX));
         if !segment.counts() {
@@ -134,7 +135,8 @@ pub fn analyse(connection: &Connection) -> Analysis {
         let marks = expert.on_segment(segment);
         let answer = ack.map(|ack| flights[peer].on_ack(segment, ack, &blocks)).unwrap_or_default();
         let (repeat, cause) = flights[own].on_data(segment, seq, marks);
-        trips[peer] = [trips[peer], answer.round_trip].into_iter().flatten().min();
+        let trip = &mut analysis.trips[peer];
+        *trip = [*trip, answer.round_trip].into_iter().flatten().min();
         analysis.facts.push(Fact {
             seq,
             ack,
@@ -152,8 +154,8 @@ pub fn analyse(connection: &Connection) -> Analysis {
     }
     for direction in Direction::BOTH {
         let (own, peer) = (direction.index(), direction.reverse().index());
-        let back = trips[peer].or(surveys[own].echo);
-        analysis.vantage[own] = Vantage::new(surveys[peer].seen, trips[own], back);
+        let back = analysis.trips[peer].or(surveys[own].echo);
+        analysis.vantage[own] = Vantage::new(surveys[peer].seen, analysis.trips[own], back);
     }
     analysis.forget_guesses(connection);
     analysis

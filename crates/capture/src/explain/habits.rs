@@ -27,7 +27,7 @@ pub(super) struct Habits {
     /// Those that had nothing just before.
     pub(super) alone: u64,
     /// The most bytes that were in flight.
-    pub(super) most: i64,
+    pub(super) max_in_flight: i64,
     /// How long it took from an ACK to the next segment, by steps.
     answers: [u32; STEPS.2],
 }
@@ -36,7 +36,15 @@ impl Default for Habits {
     /// Of nothing that was seen.
     fn default() -> Habits {
         let answers = [0; STEPS.2];
-        Habits { waited: 0, nodelay: false, pushes: false, clocked: 0, alone: 0, most: 0, answers }
+        Habits {
+            waited: 0,
+            nodelay: false,
+            pushes: false,
+            clocked: 0,
+            alone: 0,
+            max_in_flight: 0,
+            answers,
+        }
     }
 }
 

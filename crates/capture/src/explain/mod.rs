@@ -168,8 +168,12 @@ pub fn handshake(connection: &Connection, analysis: &Analysis) -> Option<Handsha
 /// Tells the story of what `direction` sent.
 #[must_use]
 pub fn explain(connection: &Connection, analysis: &Analysis, direction: Direction) -> Story {
+    let opened = handshake(connection, analysis).and_then(|handshake| match handshake.outcome {
+        Outcome::Opened { at, packet } => Some((at, packet)),
+        _ => None,
+    });
     let tell = |habits| {
-        let mut teller = Teller::new(connection, analysis, direction, habits);
+        let mut teller = Teller::new(connection, analysis, direction, opened, habits);
         for (index, segment, fact) in analysis.facts_of(connection) {
             if segment.direction == direction {
                 teller.sends(segment, fact);
@@ -207,16 +211,12 @@ impl<'a> Teller<'a> {
         connection: &'a Connection,
         analysis: &Analysis,
         direction: Direction,
+        opened: Option<(i64, u32)>,
         habits: Habits,
     ) -> Teller<'a> {
-        let trip = analysis.summary(connection, direction).round_trips.min;
-        let back = analysis.summary(connection, direction.reverse()).round_trips.min;
-        let opened =
-            handshake(connection, analysis).and_then(|handshake| match handshake.outcome {
-                Outcome::Opened { at, packet } => Some((at, packet)),
-                _ => None,
-            });
-        let (mss, vantage) = (analysis.mss[direction.index()], analysis.vantage[direction.index()]);
+        let (own, peer) = (direction.index(), direction.reverse().index());
+        let (trip, back) = (analysis.trips[own], analysis.trips[peer]);
+        let (mss, vantage) = (analysis.mss[own], analysis.vantage[own]);
         Teller {
             connection,
             direction,
@@ -286,7 +286,7 @@ impl<'a> Teller<'a> {
         if let Some(begin) =
             self.sender.last_sent.filter(|&last| at.saturating_sub(last) > BACK_TO_BACK)
         {
-            let known = most_of(&self.connection.limits[self.direction.index()], begin, at);
+            let known = main_limiter(&self.connection.limits[self.direction.index()], begin, at);
             let shown = self.sender.limiter(segment, fact, at, class);
             let basis = known.map_or(shown, Basis::Recorded);
             self.waits(Silence { begin, end: at, basis });
@@ -338,19 +338,27 @@ impl<'a> Teller<'a> {
 
     /// Why a segment is retransmitted.
     fn why_again(&self, fact: &Fact) -> Why {
-        match self.vantage {
-            Vantage::Receiver => Why::Untold(Reason::NearReceiver),
-            Vantage::OneWay => Why::Untold(Reason::OneDirection),
-            Vantage::Unknown => Why::Untold(Reason::UnknownPlace),
-            Vantage::Between => Why::Untold(Reason::Between),
-            Vantage::Sender => Why::Inferred(fact.cause.unwrap_or(Cause::Unknown)),
+        match too_far(self.vantage) {
+            Some(reason) => Why::Untold(reason),
+            None => Why::Inferred(fact.cause.unwrap_or(Cause::Unknown)),
         }
+    }
+}
+
+/// The reason why nothing is said of a sender, unless the capture is near it.
+fn too_far(vantage: Vantage) -> Option<Reason> {
+    match vantage {
+        Vantage::Sender => None,
+        Vantage::OneWay => Some(Reason::OneDirection),
+        Vantage::Receiver => Some(Reason::NearReceiver),
+        Vantage::Between => Some(Reason::Between),
+        Vantage::Unknown => Some(Reason::UnknownPlace),
     }
 }
 
 /// What limited the end for most of a silence, as it has recorded. `limits` are sorted, and do not
 /// overlap.
-fn most_of(limits: &[Silence], begin: i64, end: i64) -> Option<Limiter> {
+fn main_limiter(limits: &[Silence], begin: i64, end: i64) -> Option<Limiter> {
     let first = limits.partition_point(|limit| limit.end <= begin);
     let within = limits[first..].iter().take_while(|limit| limit.begin < end);
     let mut sums: BTreeMap<Limiter, i64> = BTreeMap::new();

@@ -142,7 +142,7 @@ fn fragments_of_what_holds_no_tcp_are_not_missed() {
 
 proptest! {
     #[test]
-    fn any_fragments_make_at_most_what_they_say(
+    fn any_fragments_make_no_more_than_they_say(
         pieces in prop::collection::vec((0_usize..40, any::<bool>(), 0_usize..600, 0_usize..600), 0..60),
     ) {
         let mut packet = super::Packet::default();

@@ -1,10 +1,11 @@
 //! Conclusions from a sender's state: what it shows of a silence.
 
 use super::{Heard, Sender};
-use crate::analysis::{Fact, Mark, Vantage};
+use crate::analysis::{Fact, Mark};
 use crate::class::{Class, ClassKind};
 use crate::connection::Segment;
 use crate::evidence::{Evidence, Reason};
+use crate::explain::too_far;
 use crate::limiter::Limiter;
 use crate::silence::Basis;
 use bentpipe_core::tcp::cause::Cause as SenderCause;
@@ -65,12 +66,8 @@ impl Sender {
         if let (Class::Probe, Some(edge)) = (class, self.edge.filter(|edge| edge.closed)) {
             return Evidence::WindowZero { packet: edge.frame };
         }
-        match self.vantage {
-            Vantage::Sender => {}
-            Vantage::OneWay => return Evidence::None(Reason::OneDirection),
-            Vantage::Receiver => return Evidence::None(Reason::NearReceiver),
-            Vantage::Between => return Evidence::None(Reason::Between),
-            Vantage::Unknown => return Evidence::None(Reason::UnknownPlace),
+        if let Some(reason) = too_far(self.vantage) {
+            return Evidence::None(reason);
         }
         if self.ended {
             return Evidence::Ended;
@@ -84,7 +81,7 @@ impl Sender {
             return evidence;
         }
         match self.heard {
-            Some(heard) if at.saturating_sub(heard.at) <= self.at_once() => {
+            Some(heard) if at.saturating_sub(heard.at) <= self.at_once => {
                 self.upon(heard, segment, at)
             }
             _ => self.unprompted(at),
@@ -124,7 +121,7 @@ impl Sender {
 
     /// An ACK has made room.
     fn clock(&self, packet: u32) -> Evidence {
-        let flights = (self.in_flight, self.known.most.max(self.in_flight));
+        let flights = (self.in_flight, self.known.max_in_flight.max(self.in_flight));
         // A segment more or less is chance: ACKs and segments are whole.
         let less = flights.0 < flights.1 - self.mss;
         let (room, paced) = (self.had_room, self.known.paces());
@@ -155,7 +152,7 @@ impl Sender {
 
     /// True if the peer's window was full, or closed.
     fn window(&self, at: i64) -> Option<Evidence> {
-        let opened = self.full.filter(|&(then, _)| at.saturating_sub(then) <= self.at_once());
+        let opened = self.full.filter(|&(then, _)| at.saturating_sub(then) <= self.at_once);
         let edge = match opened {
             Some((_, edge)) => edge,
             None if self.is_full() => self.edge?,
@@ -186,6 +183,6 @@ impl Sender {
             Some(heard) => Evidence::PeersData { packet: heard.frame, all: true, nagle: false },
             None => Evidence::BrieflyIdle { packet, nanos },
         };
-        (nanos > self.at_once()).then_some(evidence)
+        (nanos > self.at_once).then_some(evidence)
     }
 }

@@ -77,6 +77,8 @@ pub(super) struct Sender {
     trip: Option<i64>,
     /// The smallest one from the capture to the sender.
     back: i64,
+    /// What it answers with leaves within this.
+    at_once: i64,
 }
 
 impl Sender {
@@ -87,6 +89,8 @@ impl Sender {
         back: Option<i64>,
         known: Habits,
     ) -> Sender {
+        let back = back.unwrap_or(0).min(BACK_MAX);
+        let answer = known.answer().map_or(0, |answer| answer * 2);
         Sender {
             vantage,
             mss: i64::from(mss),
@@ -109,7 +113,8 @@ impl Sender {
             known,
             shown: Habits::default(),
             trip,
-            back: back.unwrap_or(0).min(BACK_MAX),
+            back,
+            at_once: answer.max(AT_ONCE + back),
         }
     }
 
@@ -195,7 +200,7 @@ impl Sender {
         }
         // What of a gap in the capture was acknowledged is not known.
         if self.una >= self.gap {
-            self.shown.most = self.shown.most.max(self.in_flight);
+            self.shown.max_in_flight = self.shown.max_in_flight.max(self.in_flight);
         }
     }
 
@@ -239,12 +244,6 @@ impl Sender {
         self.edge.is_some_and(|edge| edge.exact || edge.place - self.next >= self.mss)
     }
 
-    /// What it answers with leaves within this.
-    fn at_once(&self) -> i64 {
-        let answer = self.known.answer().map_or(0, |answer| answer * 2);
-        answer.max(AT_ONCE + self.back)
-    }
-
     /// What seems to have made it retransmit now.
     pub(super) fn trigger(&self, at: i64) -> Option<Trigger> {
         if self.vantage != Vantage::Sender {
@@ -253,7 +252,7 @@ impl Sender {
         let since = |then: i64| at.saturating_sub(then);
         match self.heard {
             Some(Heard { at: then, frame, ack, duplicates, sacked, .. })
-                if since(then) <= self.at_once() =>
+                if since(then) <= self.at_once =>
             {
                 Some(Trigger::Ack { frame, ack, duplicates, sacked })
             }

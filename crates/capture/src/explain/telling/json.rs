@@ -222,7 +222,7 @@ fn evidence_as_json(evidence: Evidence) -> Value {
         Evidence::AckClock { packet, flights, room, recovery, paced, .. } => json!({
             "packet": packet,
             "in_flight": flights.0,
-            "most_in_flight": flights.1,
+            "max_in_flight": flights.1,
             "window_has_room": room,
             "recovery_since_packet": recovery,
             "paced": paced,
