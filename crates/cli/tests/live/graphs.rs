@@ -10,6 +10,7 @@ use bentpipe_linux::netns::process::Process;
 use bentpipe_testbed::five_hosts::Testbed;
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use socket2::SockRef;
 
 use crate::probe::Emulated;
 use crate::stage::BENTPIPE;
@@ -80,8 +81,16 @@ fn losses() {
 
 /// Sends from H1 to H2 until all has come.
 pub(crate) fn transfer(testbed: &Testbed) {
+    transfer_of(testbed, SIZE, 0, 0);
+}
+
+/// Sends so many bytes from H1 to H2 with buffers of these sizes; 0: the system's.
+pub(crate) fn transfer_of(testbed: &Testbed, size: usize, receive: usize, send: usize) {
     let any = SocketAddr::new(Testbed::H2_V4, 0);
     let listener = testbed.h2.run(|| TcpListener::bind(any).expect("socket")).expect("namespace");
+    if receive > 0 {
+        SockRef::from(&listener).set_recv_buffer_size(receive).expect("a buffer");
+    }
     let address = listener.local_addr().expect("address");
     thread::scope(|scope| {
         let receiver = scope.spawn(|| {
@@ -93,9 +102,15 @@ pub(crate) fn transfer(testbed: &Testbed) {
         });
         let connect = || TcpStream::connect_timeout(&address, PATIENCE).expect("connect");
         let mut stream = testbed.h1.run(connect).expect("namespace");
-        stream.write_all(&vec![0x5a; SIZE]).expect("write");
+        if send > 0 {
+            // What Nagle's rule keeps back may be added to, whatever the buffer's size.
+            stream.set_nodelay(true).expect("an option");
+            SockRef::from(&stream).set_send_buffer_size(send).expect("a buffer");
+        }
+        // At once: the kernel accounts for a full buffer only as it sends the rest of a write.
+        stream.write_all(&vec![0x5a; size]).expect("write");
         drop(stream);
-        assert_eq!(receiver.join().expect("receiver"), SIZE);
+        assert_eq!(receiver.join().expect("receiver"), size);
     });
 }
 

@@ -7,22 +7,18 @@ mod kernel;
 mod told;
 
 use std::fs::{self, Permissions};
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
 
-use bentpipe_linux::netns::Namespace;
 use bentpipe_linux::netns::process::Process;
 use bentpipe_testbed::five_hosts::Testbed;
-use socket2::SockRef;
 
+use crate::graphs::transfer_of;
 use crate::probe::Emulated;
 use crate::programs::{OpenSsh, Website, ended_well, fed, listening, patient};
 use crate::stage::Family;
-use crate::toolbox::{PATIENCE, content};
+use crate::toolbox::content;
 use kernel::{Account, Witness};
 use told::Told;
 
@@ -173,48 +169,9 @@ fn small_buffers() {
     for (name, receive, send) in [("receive buffer", 20_000, 0), ("send buffer", 0, 20_000)] {
         let folder = tempfile::tempdir().expect("a folder");
         let witness = Witness::start(&emulated.testbed.h1, folder.path());
-        transfer(&emulated.testbed, receive, send);
+        transfer_of(&emulated.testbed, 400_000, receive, send);
         compare(name, witness, 1);
     }
-}
-
-/// Sends from H1 to H2 with buffers of these sizes, in bytes; 0: the system's.
-fn transfer(testbed: &Testbed, receive: usize, send: usize) {
-    const SIZE: usize = 400_000;
-    let any = SocketAddr::new(Testbed::H2_V4, 0);
-    let listener = in_host(&testbed.h2, || TcpListener::bind(any).expect("socket"));
-    if receive > 0 {
-        SockRef::from(&listener).set_recv_buffer_size(receive).expect("a buffer");
-    }
-    let address = listener.local_addr().expect("address");
-    thread::scope(|scope| {
-        let receiver = scope.spawn(|| {
-            let (mut stream, _) = listener.accept().expect("accept");
-            stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
-            let mut bytes = Vec::new();
-            stream.read_to_end(&mut bytes).expect("read");
-            bytes.len()
-        });
-        let mut stream = in_host(&testbed.h1, || {
-            TcpStream::connect_timeout(&address, PATIENCE).expect("connect")
-        });
-        if send > 0 {
-            // What Nagle's rule keeps back may be added to, whatever the buffer's size.
-            stream.set_nodelay(true).expect("an option");
-            SockRef::from(&stream).set_send_buffer_size(send).expect("a buffer");
-        }
-        // At once: the kernel accounts for a full buffer only as it sends the rest of a write.
-        stream.write_all(&vec![0x5a; SIZE]).expect("write");
-        drop(stream);
-        assert_eq!(receiver.join().expect("receiver"), SIZE);
-    });
-}
-
-fn in_host<T>(host: &Namespace, act: impl FnOnce() -> T + Send) -> T
-where
-    T: Send,
-{
-    host.run(act).expect("namespace")
 }
 
 /// PostgreSQL in H2, with a table of some megabytes.
