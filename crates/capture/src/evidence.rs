@@ -8,6 +8,8 @@ use crate::limiter::Limiter;
 
 /// So often a short segment has to wait for an ACK until it is Nagle's rule.
 const NAGLE: u32 = 3;
+/// So many writes have gathered: the first of them has waited for most of the time.
+const WRITES: u32 = 3;
 
 /// The base of a conclusion. Packets are numbers in the file, times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +88,8 @@ pub enum Evidence {
         packet: u32,
         /// The times that this is seen behind a single short segment; 0 if this was another one.
         times: u32,
+        /// The shortest segments that would fit in it: so many writes it may hold.
+        writes: u32,
         /// True if the application may have waited for the peer's data, which came before that ACK.
         asked: bool,
     },
@@ -128,11 +132,14 @@ pub enum Reason {
     Missing,
     /// A retransmission ended it, which says nothing of what kept new data back.
     Retransmission,
+    /// More than two rules fit.
+    Several,
 }
 
 impl Reason {
     /// All.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 8] = [
+        Reason::Several,
         Reason::OneDirection,
         Reason::NearReceiver,
         Reason::Between,
@@ -151,6 +158,7 @@ impl Reason {
             Reason::Between => "captured far from the sender",
             Reason::UnknownPlace => "no round trip says where it was captured",
             Reason::Retransmission => "a retransmission ended it",
+            Reason::Several => "more than two rules fit",
             Reason::Missing => "what was sent meanwhile is not in this capture",
             Reason::UnknownScale => "the scale of the peer's window is not in this capture",
         }
@@ -247,7 +255,9 @@ impl Evidence {
                 (true, false) => Said::Either(CongestionWindow, PeerWindow),
                 (false, false) => Said::Unknown(Reason::UnknownScale),
             },
-            Evidence::ShortSegments { times: NAGLE.., asked: false, .. } => Said::One(Nagle),
+            Evidence::ShortSegments { times: NAGLE.., writes: WRITES.., asked: false, .. } => {
+                Said::One(Nagle)
+            }
             Evidence::ShortSegments { .. } => Said::Either(Nagle, Application),
             Evidence::MoreWritten { .. } => Said::Either(CongestionWindow, Pacer),
             Evidence::AllSent { .. } => Said::Either(Application, SendBuffer),
@@ -369,8 +379,8 @@ mod tests {
             Evidence::WindowFull { packet: None, episode: false },
             Evidence::WindowFull { packet: None, episode: true },
             Evidence::BrieflyIdle { packet: 1, nanos: 1 },
-            Evidence::ShortSegments { packet: 1, times: 2, asked: false },
-            Evidence::ShortSegments { packet: 1, times: 3, asked: false },
+            Evidence::ShortSegments { packet: 1, times: 2, writes: 3, asked: false },
+            Evidence::ShortSegments { packet: 1, times: 3, writes: 3, asked: false },
         ];
         let all: Vec<Said> = Said::all().collect();
         for evidence in clocks.chain(heard).chain(others) {

@@ -26,6 +26,8 @@ pub(super) struct Habits {
     pub(super) clocked: u64,
     /// Those that had nothing just before.
     pub(super) alone: u64,
+    /// The length of its shortest segment behind a short one: of a write, if not of several.
+    pub(super) shortest: u32,
     /// The most bytes that were in flight.
     pub(super) max_in_flight: i64,
     /// How long it took from an ACK to the next segment, by steps.
@@ -42,6 +44,7 @@ impl Default for Habits {
             pushes: false,
             clocked: 0,
             alone: 0,
+            shortest: u32::MAX,
             max_in_flight: 0,
             answers,
         }

@@ -119,13 +119,15 @@ fn a_window_is_told_where_its_scale_is_known_or_it_is_closed() {
     assert_eq!(whys, [Why::New, Why::WindowProbe, Why::WindowProbe]);
 }
 
-/// A file whose client sends short segments, each upon the ACK of the one before.
-fn short_segments(times: u32) -> File {
+/// A file whose client sends short segments of so many bytes, each upon the ACK of the one before.
+fn short_segments(lengths: &[u16]) -> File {
     let mut file = File::opened();
-    for number in 0..=times {
-        let ms = 21.0 + 40.0 * f64::from(number);
-        file.at(ms, &data(101 + 100 * number, 100));
-        file.at(ms + 39.9, &ack(201 + 100 * number, &[]));
+    let (mut ms, mut seq) = (21.0, 101);
+    for &length in lengths {
+        file.at(ms, &data(seq, length));
+        seq += u32::from(length);
+        file.at(ms + 39.9, &ack(seq, &[]));
+        ms += 40.0;
     }
     file
 }
@@ -133,8 +135,12 @@ fn short_segments(times: u32) -> File {
 #[test]
 fn three_short_segments_that_wait_for_acks_are_nagles_rule() {
     let either = Said::Either(Limiter::Nagle, Limiter::Application);
-    assert_eq!(said(&story(&short_segments(2))), [either; 2]);
-    assert_eq!(said(&story(&short_segments(3))), [Said::One(Limiter::Nagle); 3]);
+    assert_eq!(said(&story(&short_segments(&[100, 100, 300]))), [either; 2]);
+    let nagle = Said::One(Limiter::Nagle);
+    let four = short_segments(&[100, 100, 300, 400]);
+    assert_eq!(said(&story(&four)), [either, nagle, nagle]);
+    // A single write may just have come.
+    assert_eq!(said(&story(&short_segments(&[100, 100, 100, 100]))), [either; 3]);
 }
 
 #[test]

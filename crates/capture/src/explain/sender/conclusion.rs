@@ -1,10 +1,11 @@
 //! Conclusions from a sender's state: what it shows of a silence.
 
-use super::{Heard, Sender};
+use super::{AT_THE_HOST, Heard, Sender};
 use crate::analysis::{Fact, Mark};
 use crate::class::{Class, ClassKind};
 use crate::connection::Segment;
 use crate::evidence::{Evidence, Reason};
+use crate::explain::habits::BACK_TO_BACK;
 use crate::explain::too_far;
 use crate::limiter::Limiter;
 use crate::silence::Basis;
@@ -41,6 +42,8 @@ const RELEASE: i64 = 50_000;
 const IDLE: i64 = 1_000_000_000;
 /// And at least for so long.
 const IDLE_MIN: i64 = 1_000_000;
+/// Away from the host, where the ACK may have queued on its way.
+const IDLE_AWAY: i64 = 200_000_000;
 
 impl Sender {
     /// What kept it from sending until now.
@@ -69,15 +72,16 @@ impl Sender {
         if let Some(reason) = too_far(self.vantage) {
             return Evidence::None(reason);
         }
-        if self.ended {
+        if self.ended && !self.in_recovery {
             return Evidence::Ended;
         }
         let window = self.window(at);
         if class.kind() == ClassKind::Again {
-            let evidence = window.map(|_| Evidence::WindowAndLoss).or_else(|| self.idle(at));
+            let evidence =
+                window.map(|_| Evidence::WindowAndLoss).or_else(|| self.idle(segment, at));
             return evidence.unwrap_or(Evidence::None(Reason::Retransmission));
         }
-        if let Some(evidence) = window.or_else(|| self.idle(at)) {
+        if let Some(evidence) = window.or_else(|| self.idle(segment, at)) {
             return evidence;
         }
         match self.heard {
@@ -107,24 +111,35 @@ impl Sender {
             self.shown.waited += u32::from(heard.short);
             // Behind full segments it may have waited for cwnd as well.
             let times = if heard.short { self.known.waited } else { 0 };
-            return Evidence::ShortSegments { packet, times, asked: self.asked };
+            let writes = segment.len / self.known.shortest.max(1);
+            return Evidence::ShortSegments { packet, times, writes, asked: self.asked };
         }
         // Neither a window nor a pacer divides what was written into short segments.
         if i64::from(self.last_len) < self.mss {
-            return Evidence::AllSent { packet, bytes };
+            return match self.in_recovery {
+                true => Evidence::None(Reason::Several),
+                false => Evidence::AllSent { packet, bytes },
+            };
         }
         if short {
-            return Evidence::ShortBehindFull { packet, bytes };
+            return match self.pushed {
+                true => Evidence::AllSent { packet, bytes },
+                false => Evidence::ShortBehindFull { packet, bytes },
+            };
         }
-        self.clock(packet)
+        self.clock(packet, at.saturating_sub(heard.at))
     }
 
-    /// An ACK has made room.
-    fn clock(&self, packet: u32) -> Evidence {
+    /// An ACK has made room, so long ago.
+    fn clock(&self, packet: u32, nanos: i64) -> Evidence {
         let flights = (self.in_flight, self.known.max_in_flight.max(self.in_flight));
         // A segment more or less is chance: ACKs and segments are whole.
         let less = flights.0 < flights.1 - self.mss;
         let (room, paced) = (self.had_room, self.known.paces());
+        // What is paced leaves just behind an ACK by chance, too.
+        if paced && !less && nanos > BACK_TO_BACK + self.back {
+            return Evidence::None(Reason::Several);
+        }
         let recovery = self.recovery.map(|(_, began)| began);
         Evidence::AckClock { packet, flights, less, room, recovery, paced }
     }
@@ -137,6 +152,10 @@ impl Sender {
 
     /// Nothing that was heard has made it send.
     fn unprompted(&self, at: i64) -> Evidence {
+        // What it heard may have queued on the way, or was lost.
+        if self.back > AT_THE_HOST {
+            return Evidence::None(Reason::Between);
+        }
         let heard = self.heard.map(|heard| heard.at).or(self.last_sent);
         let nanos = at.saturating_sub(heard.unwrap_or(at));
         // RFC 8985, 7.2: after two round trips.
@@ -152,7 +171,10 @@ impl Sender {
 
     /// True if the peer's window was full, or closed.
     fn window(&self, at: i64) -> Option<Evidence> {
-        let opened = self.full.filter(|&(then, _)| at.saturating_sub(then) <= self.at_once);
+        // A pacer may have had the rest of the time.
+        let most = |then: i64| self.last_sent.is_some_and(|sent| then - sent >= at - then);
+        let opened =
+            self.full.filter(|&(then, _)| at.saturating_sub(then) <= self.at_once || most(then));
         let edge = match opened {
             Some((_, edge)) => edge,
             None if self.is_full() => self.edge?,
@@ -172,12 +194,26 @@ impl Sender {
     }
 
     /// True if there was nothing to send, as all was acknowledged.
-    fn idle(&self, at: i64) -> Option<Evidence> {
+    fn idle(&self, segment: &Segment, at: i64) -> Option<Evidence> {
         let (then, packet) = self.idle?;
         let nanos = at.saturating_sub(then).saturating_sub(self.back);
+        // More was written, and nothing was in flight: a pacer has kept it.
+        let kept = self.has_more() && self.known.paces() && self.in_flight > 0;
+        if kept && !self.in_recovery {
+            let full = i64::from(segment.len) >= self.mss;
+            return (nanos > self.at_once).then_some(match full {
+                true => Evidence::MoreWritten { nanos },
+                false => Evidence::None(Reason::Several),
+            });
+        }
         // Where nothing was in flight before, no window and no pacer has kept anything back.
-        if nanos >= self.trip.unwrap_or(IDLE).max(IDLE_MIN) || self.in_flight == 0 {
+        let away = self.back > AT_THE_HOST;
+        let min = if away { IDLE_AWAY } else { IDLE_MIN };
+        if nanos >= self.trip.unwrap_or(IDLE).max(min) || self.in_flight == 0 {
             return Some(Evidence::AllAcknowledged { packet, nanos });
+        }
+        if away {
+            return Some(Evidence::None(Reason::Between));
         }
         let evidence = match self.heard.filter(|heard| heard.data) {
             Some(heard) => Evidence::PeersData { packet: heard.frame, all: true, nagle: false },

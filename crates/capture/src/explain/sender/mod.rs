@@ -9,6 +9,12 @@ use crate::connection::{Flags, Segment};
 
 /// A host answers so soon, in nanoseconds, plus the time to the capture and back.
 const AT_ONCE: i64 = 1_000_000;
+/// A capture at the host sees its answers within this.
+const AT_THE_HOST: i64 = 200_000;
+/// Further away than this it has to be seen that answers always take about as long.
+const STEADY: i64 = 2_000_000;
+/// So much of a round trip is too long for an answer.
+const RHYTHM: i64 = 16;
 /// A sender that is further away from the capture is not near.
 const BACK_MAX: i64 = 50_000_000;
 
@@ -90,7 +96,13 @@ impl Sender {
         known: Habits,
     ) -> Sender {
         let back = back.unwrap_or(0).min(BACK_MAX);
-        let answer = known.answer().map_or(0, |answer| answer * 2);
+        let answer = known.answer().map(|answer| answer * 2);
+        // At the host, what takes a good part of a round trip is an application's own rhythm.
+        let rhythm = trip.filter(|_| back <= AT_THE_HOST).map_or(i64::MAX, |trip| trip / RHYTHM);
+        let vantage = match vantage {
+            Vantage::Sender if back > STEADY && answer.is_none() => Vantage::Between,
+            vantage => vantage,
+        };
         Sender {
             vantage,
             mss: i64::from(mss),
@@ -114,7 +126,7 @@ impl Sender {
             shown: Habits::default(),
             trip,
             back,
-            at_once: answer.max(AT_ONCE + back),
+            at_once: answer.unwrap_or(0).min(rhythm).max(AT_ONCE + back),
         }
     }
 
@@ -206,6 +218,10 @@ impl Sender {
 
     /// What this segment says of it as a whole.
     fn shows(&mut self, segment: &Segment, at: i64, again: bool) {
+        // Behind a full one it may be the rest of a write.
+        if !again && i64::from(self.last_len) < self.mss {
+            self.shown.shortest = self.shown.shortest.min(segment.len);
+        }
         if again || self.next <= self.una {
             return;
         }

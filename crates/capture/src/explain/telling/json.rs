@@ -227,8 +227,8 @@ fn evidence_as_json(evidence: Evidence) -> Value {
             "recovery_since_packet": recovery,
             "paced": paced,
         }),
-        Evidence::ShortSegments { packet, times, .. } => {
-            json!({ "packet": packet, "times": times })
+        Evidence::ShortSegments { packet, times, writes, .. } => {
+            json!({ "packet": packet, "times": times, "writes": writes })
         }
     };
     if let Value::Object(fields) = &mut fields {
