@@ -37,8 +37,9 @@ fn every_experiment_can_be_run_and_drawn() {
             let experiment = figure.experiment(catalogue.files(), name, None);
             let experiment =
                 experiment.unwrap_or_else(|error| panic!("{}, {name}: {error}", figure.id));
-            drawing::check(&experiment)
+            let left_out = drawing::check(&experiment)
                 .unwrap_or_else(|error| panic!("{}, {name}: {error}", figure.id));
+            assert!(left_out.is_empty(), "{}, {name}: {left_out:?}", figure.id);
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn run<'py>(
 
 /// A figure that cannot be drawn is refused before hours of runs.
 pub(crate) fn check_figures(experiment: &Checked, figures: bool) -> PyResult<()> {
-    if figures { drawing::check(experiment).map_err(error::runtime) } else { Ok(()) }
+    if figures { drawing::check(experiment).map(drop).map_err(error::runtime) } else { Ok(()) }
 }
 
 fn watch(

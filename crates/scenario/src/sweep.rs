@@ -6,6 +6,7 @@ use crate::variant::{self, Variant};
 use bentpipe_config::document::{Entry, Node, Table, Value};
 use bentpipe_config::reader::{Context, FromNode, Result, Section, field};
 use bentpipe_config::{Problem, hint};
+use std::collections::BTreeSet;
 
 pub(crate) const SWEEP: Section = Section {
     path: "sweep",
@@ -171,7 +172,8 @@ impl Sweep {
     }
 
     /// `delay=10ms, recovery=sack`: the values of point `index`, each behind its path's last part,
-    /// or behind all of it where two paths end alike.
+    /// or behind all of it where two paths end alike. Of many zipped fields one that differs at each
+    /// step stands for all.
     pub(crate) fn label(&self, index: usize) -> String {
         fn last(path: &str) -> &str {
             path.rsplit('.').next().unwrap_or(path)
@@ -181,9 +183,25 @@ impl Sweep {
             let alike = paths.iter().filter(|other| last(other) == last(path)).count();
             if alike > 1 { path.to_owned() } else { last(path).to_owned() }
         };
+        let said: Vec<&str> = self.groups.iter().flat_map(|group| distinct(group)).collect();
         let pairs = self.point(index).into_iter();
+        let pairs = pairs.filter(|(axis, _)| said.contains(&axis.path.as_str()));
         let pairs = pairs.map(|(axis, value)| format!("{}={}", name(&axis.path), value.label()));
         pairs.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The paths of a group that its labels have: of more than two one that tells its steps apart, the
+/// variant's name before others.
+fn distinct(group: &[Axis]) -> Vec<&str> {
+    let differs = |axis: &&Axis| {
+        let labels: BTreeSet<String> = axis.values.iter().map(Node::label).collect();
+        labels.len() == axis.values.len()
+    };
+    let named = group.iter().filter(|axis| axis.path == variant::KEY);
+    match named.chain(group).find(differs) {
+        Some(axis) if group.len() > 2 => vec![axis.path.as_str()],
+        _ => group.iter().map(|axis| axis.path.as_str()).collect(),
     }
 }
 

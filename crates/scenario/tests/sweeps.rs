@@ -72,6 +72,14 @@ fn zipped_axes_change_in_step() {
 }
 
 #[test]
+fn of_many_zipped_fields_labels_have_one_that_tells_them_apart() {
+    let sweep = "\"link.l.queue\" = [\"5packets\", \"5packets\"]\n\
+                 \"link.l.delay\" = [\"1ms\", \"2ms\"]\n\"flow.f.count\" = [1, 3]\n\
+                 zip = [[\"link.l.queue\", \"link.l.delay\", \"flow.f.count\"]]";
+    assert_eq!(labels(sweep), ["delay=1ms", "delay=2ms"]);
+}
+
+#[test]
 fn ranges_reach_both_ends() {
     assert_eq!(
         labels("\"link.l.delay\" = { from = \"10ms\", to = \"1s\", steps = 4 }"),

@@ -10,7 +10,7 @@ mod pair;
 mod results;
 
 pub(crate) use bentpipe_lab::captures::CaptureError as PlotError;
-pub(crate) use results::complain;
+pub(crate) use results::{check as check_figures, complain};
 
 use bentpipe_lab::captures;
 use std::path::{Path, PathBuf};

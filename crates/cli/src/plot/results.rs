@@ -5,6 +5,7 @@ use bentpipe_config::DocumentError;
 use bentpipe_lab::captures::{self, CaptureError};
 use bentpipe_lab::drawing::{self, DrawError, Drawn};
 use bentpipe_lab::{Source, SourceError};
+use bentpipe_scenario::Experiment;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub(super) fn run(
     }
     let source = Source::find(scenario.unwrap_or(&own))?;
     let experiment = source.experiment(&[])?;
-    drawing::check(&experiment)?;
+    check(&experiment)?;
     // The page of results links them.
     let graphs = captures::write_graphs(folder, &warn)?;
     let drawn = drawing::draw(folder, &experiment);
@@ -63,6 +64,14 @@ pub(super) fn run(
         writeln!(out, "{}", closing(&drawn, folder))?;
     }
     Ok(complain(&drawn))
+}
+
+/// Refuses figures that name what there is not, and says which are left out.
+pub(crate) fn check(experiment: &Experiment) -> Result<(), DrawError> {
+    for left_out in drawing::check(experiment)? {
+        eprintln!("bentpipe: {left_out}");
+    }
+    Ok(())
 }
 
 /// Says what could not be drawn.

@@ -1,7 +1,8 @@
 //! `bentpipe sim check`: what an experiment would be.
 
 use super::Error;
-use bentpipe_lab::{Source, drawing};
+use crate::plot;
+use bentpipe_lab::Source;
 use bentpipe_scenario::{Change, Repeat};
 use serde_json::json;
 use std::io::{self, Write};
@@ -30,7 +31,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let source = Source::find(&arguments.file)?;
     let experiment = source.experiment(&arguments.changes)?;
-    drawing::check(&experiment)?;
+    plot::check_figures(&experiment)?;
     let first = experiment.point(0).scenario;
     let labels = (0..experiment.len()).map(|point| experiment.label(point));
     let mut out = io::stdout().lock();

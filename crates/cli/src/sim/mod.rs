@@ -155,7 +155,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     // Hours of runs are not to end with a word that was misspelt.
     if !arguments.no_figures {
-        drawing::check(&experiment)?;
+        plot::check_figures(&experiment)?;
     }
     simulate(arguments, &source, &experiment)
 }

@@ -75,7 +75,7 @@ struct Figures {
 
 impl Figures {
     fn rows(&self, point: &PointSummary) -> Vec<Vec<String>> {
-        let label = shortened(&format!("{} {}", point.point, point.label));
+        let label = format!("{} {}", point.point, shortened(&point.label));
         let mut rows: Vec<Vec<String>> = if point.flows.len() <= FLOWS {
             point.flows.iter().map(|flow| self.row(point, flow)).collect()
         } else {
@@ -110,12 +110,13 @@ impl Figures {
 }
 
 /// Labels of whole tables are long; the files have them in full.
+/// Its end, where the fields are that change fastest.
 fn shortened(label: &str) -> String {
-    if label.chars().count() <= LABEL {
+    let count = label.chars().count();
+    if count <= LABEL {
         return label.to_owned();
     }
-    let begin: String = label.chars().take(LABEL - 1).collect();
-    begin + "…"
+    format!("…{}", label.chars().skip(count + 1 - LABEL).collect::<String>())
 }
 
 /// Mean, standard deviation and half-width.

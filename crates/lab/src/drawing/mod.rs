@@ -49,6 +49,18 @@ pub enum DrawError {
         /// What is wrong.
         why: String,
     },
+    /// It would throw together points that differ.
+    #[error(
+        "{position}: [figure.{figure}] is left out: it does not tell apart the values of the swept `{swept}` (name it in x, curves, panels or where)"
+    )]
+    Mixed {
+        /// Where.
+        position: Box<SourcePosition>,
+        /// The figure.
+        figure: String,
+        /// What else is swept.
+        swept: String,
+    },
     /// What it names has no values.
     #[error("[figure.{figure}] {why}")]
     Data {
@@ -102,12 +114,19 @@ pub struct Drawn {
     pub failures: Vec<DrawError>,
 }
 
-/// Whether all that the experiment's figures name is there.
+/// The figures that are to be left out: a field that was swept later is no error of theirs.
 ///
 /// # Errors
-/// [`DrawError`] for the first that is not.
-pub fn check(experiment: &Experiment) -> Result<(), DrawError> {
-    experiment.figures.iter().try_for_each(|figure| plan::Plan::new(experiment, figure).map(drop))
+/// [`DrawError`] for the first figure that names what there is not.
+pub fn check(experiment: &Experiment) -> Result<Vec<DrawError>, DrawError> {
+    let plans = experiment.figures.iter().map(|figure| plan::Plan::new(experiment, figure));
+    plans
+        .filter_map(|plan| match plan {
+            Ok(_) => None,
+            Err(mixed @ DrawError::Mixed { .. }) => Some(Ok(mixed)),
+            Err(error) => Some(Err(error)),
+        })
+        .collect()
 }
 
 /// Draws the figures of `experiment` from the tables in `folder`, and writes its page. What fails
@@ -125,6 +144,8 @@ pub fn draw(folder: &Path, experiment: &Experiment) -> Drawn {
             Ok(figure) => drawn.figures.push(figure),
             // Nobody has asked for what has no data.
             Err(DrawError::Data { .. }) if !asked => {}
+            // Said by `check`.
+            Err(DrawError::Mixed { .. }) => {}
             Err(error) => drawn.failures.push(error),
         }
     }

@@ -172,13 +172,10 @@ impl<'a> Plan<'a> {
         let (paths, points) = (experiment.swept(), self.points(experiment));
         match (0..paths.len()).find(|index| differs(experiment, &points, &used, *index)) {
             None => Ok(()),
-            Some(index) => Err(DrawError::Named {
+            Some(index) => Err(DrawError::Mixed {
                 position: Box::new(self.figure.position.clone()),
                 figure: self.figure.name.clone(),
-                why: format!(
-                    "does not tell apart the values of the swept `{}` (name it in x, curves, panels or where)",
-                    paths[index]
-                ),
+                swept: paths[index].to_string(),
             }),
         }
     }

@@ -18,7 +18,7 @@ const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 const VEGAS: Band = Band::ONE_THREE;
 
 // An entry is: what it is; its name and variant, with the parameters that may be set (name,
-// variable, type, usual value, and what it must be besides); the type that does the work; how that
+// variable, type, usual value, and what it must be besides, in Rust and in words); the type that does the work; how that
 // begins with segments of `smss` bytes.
 controls! {
     /// Slow start, increase by one segment a round trip, halving (RFC 5681).
@@ -47,12 +47,14 @@ controls! {
         /// Below so many segments in the queue the window grows.
         "alpha" alpha: f64 = VEGAS.alpha;
         /// Above so many it shrinks.
-        "beta" beta: f64 = VEGAS.beta.max(alpha), |beta| *beta >= alpha;
+        "beta" beta: f64 = VEGAS.beta.max(alpha), |beta| *beta >= alpha,
+            "a number above 0, not below alpha";
         /// Above so many slow start ends.
         "gamma" gamma: f64 = VEGAS.gamma;
         /// The part of its window that a loss takes: 0.25 in the paper for one that its finer timer
         /// finds.
-        "decrease" decrease: f64 = VEGAS.decrease, |decrease| *decrease < 1.0;
+        "decrease" decrease: f64 = VEGAS.decrease, |decrease| *decrease < 1.0,
+            "a number above 0 and below 1";
     }: Vegas =
         |slow_start, smss| Vegas::new(slow_start, smss, Band { alpha, beta, gamma, decrease });
 
@@ -96,7 +98,7 @@ controls! {
         /// Up, of what is acknowledged: 0.01 in the paper.
         "a" a: f64 = Scalable::A;
         /// Down: 1/8 in the paper.
-        "b" b: f64 = Scalable::B, |b| *b < 1.0;
+        "b" b: f64 = Scalable::B, |b| *b < 1.0, "a number above 0 and below 1";
     }: Classic<Scalable> =
         |slow_start, smss| Classic::new(slow_start, smss, Scalable::new(a, b));
 
@@ -143,7 +145,8 @@ mod tests {
         let message = |text: &str| text.parse::<CongestionAlgorithm>().unwrap_err().to_string();
         assert!(message("quick").contains("`quick`") && message("quick").contains("increase-by-k"));
         assert!(message("standard:k=1").contains("`k`"));
-        assert!(message("vegas:alpha=4,beta=2").contains("`beta`"));
+        assert!(message("vegas:alpha=4,beta=2").contains("not below alpha"));
+        assert!(message("scalable:b=2").contains("above 0 and below 1"));
         assert!(message("hybla:rtt0=0ms").contains("`0ms`"));
         assert!(message("increase-by-k:k=0").contains("`0`"));
         assert!(message("increase-by-k:k=nan").contains("`nan`"));

@@ -140,10 +140,12 @@ pub(super) fn unknown(name: &str) -> TextError {
 macro_rules! controls {
     (@sound) => { |_| true };
     (@sound $sound:expr) => { $sound };
+    (@takes $kind:ty) => { <$kind>::EXPECTED };
+    (@takes $kind:ty, $condition:literal) => { $condition };
     ($(
         $(#[doc = $about:literal])+ $(#[default $($default:tt)*])?
         $name:literal => $variant:ident $({
-            $($(#[doc = $meaning:literal])+ $key:literal $field:ident: $kind:ty = $usual:expr $(, $sound:expr)?;)+
+            $($(#[doc = $meaning:literal])+ $key:literal $field:ident: $kind:ty = $usual:expr $(, $sound:expr, $condition:literal)?;)+
         })?: $algorithm:ty = $begin:expr;
     )+) => {
         /// The congestion control algorithm with its parameters.
@@ -174,7 +176,7 @@ macro_rules! controls {
                         about: concat!($($about),+).trim(),
                         parameters: vec![$($(ControlParameter {
                             name: $key,
-                            takes: <$kind>::EXPECTED,
+                            takes: controls!(@takes $kind $(, $condition)?),
                             usual: $field.shown(),
                             about: concat!($($meaning),+).trim(),
                         }),+)?],
@@ -232,7 +234,8 @@ macro_rules! controls {
                         $($(let $field = {
                             let sound: &dyn Fn(&$kind) -> bool = &controls!(@sound $($sound)?);
                             let read = |text: &str| <$kind>::read(text).filter(|value| sound(value));
-                            given.take($key, <$kind>::EXPECTED, read)?.unwrap_or($usual)
+                            let takes = controls!(@takes $kind $(, $condition)?);
+                            given.take($key, takes, read)?.unwrap_or($usual)
                         };)+)?
                         CongestionAlgorithm::$variant $({ $($field),+ })?
                     })+
