@@ -15,9 +15,17 @@ use std::str::FromStr;
 /// Why a quantity's text was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// The text has no leading number, or the number is negative or not finite.
+    /// The text has no leading number, or the number is not finite.
     #[error("`{text}` does not begin with a number (expected something like `{example}`)")]
     Number {
+        /// What was given.
+        text: String,
+        /// A text that would have been understood.
+        example: &'static str,
+    },
+    /// The number is negative.
+    #[error("`{text}` is negative (expected something like `{example}`)")]
+    Negative {
         /// What was given.
         text: String,
         /// A text that would have been understood.
@@ -32,12 +40,12 @@ pub enum ParseError {
         example: &'static str,
     },
     /// The number is outside what the quantity can hold.
-    #[error("`{text}` is out of range (expected something like `{example}`)")]
+    #[error("`{text}` is out of range (expected {range})")]
     Range {
         /// What was given.
         text: String,
-        /// A text that would have been understood.
-        example: &'static str,
+        /// What the quantity can hold.
+        range: &'static str,
     },
 }
 
@@ -61,6 +69,9 @@ fn number_and_unit<'a>(text: &'a str, example: &'static str) -> Result<(f64, &'a
         }
     }
     let error = || ParseError::Number { text: text.to_owned(), example };
+    if let [b'-', b'0'..=b'9' | b'.', ..] = bytes {
+        return Err(ParseError::Negative { text: text.to_owned(), example });
+    }
     let number: f64 = text[..end].parse().map_err(|_| error())?;
     if !number.is_finite() {
         return Err(error());
@@ -74,6 +85,7 @@ pub struct Rate(u64);
 
 impl Rate {
     const EXAMPLE: &'static str = "8Mbit/s";
+    const RANGE: &'static str = "0bit/s, or 1bit/s to 1000000Gbit/s";
 
     /// A rate of `bits` bits per second.
     pub const fn from_bits_per_sec(bits: u64) -> Rate {
@@ -123,7 +135,7 @@ impl FromStr for Rate {
         };
         let bits = number * factor;
         if bits > 1e15 || (bits < 1.0 && bits > 0.0) {
-            return Err(ParseError::Range { text: text.into(), example: Self::EXAMPLE });
+            return Err(ParseError::Range { text: text.into(), range: Self::RANGE });
         }
         Ok(Rate(bits.round() as u64))
     }
@@ -182,7 +194,7 @@ impl FromStr for Bytes {
         };
         let bytes = number * factor;
         if bytes > 1e18 {
-            return Err(ParseError::Range { text: text.into(), example: Self::EXAMPLE });
+            return Err(ParseError::Range { text: text.into(), range: "0B to 1000000000GB" });
         }
         Ok(Bytes(bytes.round() as u64))
     }
@@ -240,7 +252,7 @@ impl FromStr for Probability {
             _ => return Err(ParseError::Unit { text: text.into(), example: Self::EXAMPLE }),
         };
         Probability::new(value)
-            .ok_or_else(|| ParseError::Range { text: text.into(), example: Self::EXAMPLE })
+            .ok_or_else(|| ParseError::Range { text: text.into(), range: "0 to 1, or 0% to 100%" })
     }
 }
 
@@ -278,7 +290,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
     };
     let nanos = number * nanos_per_unit;
     if nanos > 3.2e18 {
-        return Err(ParseError::Range { text: text.into(), example: EXAMPLE });
+        return Err(ParseError::Range { text: text.into(), range: "0s to 880000h" });
     }
     Ok(Duration::from_nanos(nanos.round() as u64))
 }
@@ -307,8 +319,14 @@ mod tests {
     fn bad_text_is_named_with_an_example() {
         assert!(matches!("fast".parse::<Rate>(), Err(ParseError::Number { .. })));
         assert!(matches!("8".parse::<Rate>(), Err(ParseError::Unit { .. })));
-        assert!(matches!("-1Mbit/s".parse::<Rate>(), Err(ParseError::Number { .. })));
+        assert!(matches!("-1Mbit/s".parse::<Rate>(), Err(ParseError::Negative { .. })));
+        assert!(matches!("--1Mbit/s".parse::<Rate>(), Err(ParseError::Number { .. })));
+        assert!(matches!("-fast".parse::<Rate>(), Err(ParseError::Number { .. })));
+        let negative = parse_duration("-5ms").unwrap_err().to_string();
+        assert!(negative.starts_with("`-5ms` is negative"), "{negative}");
         assert!(matches!("1.5".parse::<Probability>(), Err(ParseError::Range { .. })));
+        let range = "1.5".parse::<Probability>().unwrap_err().to_string();
+        assert_eq!(range, "`1.5` is out of range (expected 0 to 1, or 0% to 100%)");
         let message = parse_duration("250").unwrap_err().to_string();
         assert!(message.contains("250ms"), "{message}");
     }

@@ -148,7 +148,7 @@ fn what_is_wrong_is_named_with_what_was_expected() {
         (queue("pie:update=1us"), ["`1us`", "at least 1ms"]),
         (queue("policer:rate=8Mbit/s"), ["`burst`", "30KB"]),
         (queue("policer:burst=30KB,rate=0bit/s"), ["`0bit/s`", "8Mbit/s"]),
-        (loss("2"), ["`2`", "1e-6"]),
+        (loss("2"), ["`2`", "0 to 1"]),
         (loss("often"), ["`often`", "gilbert-elliott:burst=5"]),
         (loss("gilbert-elliott:burst=5"), ["`loss`", "burst / (burst + 1)"]),
         (loss("gilbert-elliott:burst=1,loss=60%"), ["`60%`", "burst / (burst + 1)"]),
