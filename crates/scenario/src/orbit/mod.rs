@@ -117,14 +117,15 @@ impl FromNode for Position {
     }
 }
 
-/// "8.7E" as 8.7, "8.7W" as −8.7.
+/// "8.7E" as 8.7, "8.7W" and "-8.7E" as −8.7.
 fn degrees(text: &str, positive: char, negative: char, max: f64) -> Option<f64> {
     let (number, sign) = match text.strip_suffix(positive) {
         Some(number) => (number, 1.0),
         None => (text.strip_suffix(negative)?, -1.0),
     };
     let number: f64 = number.parse().ok()?;
-    (0.0..=max).contains(&number).then_some(sign * number)
+    // `-33.9N` is what other programs call `33.9S`.
+    (-max..=max).contains(&number).then_some(sign * number)
 }
 
 pub(crate) const GEO: Section = Section {
