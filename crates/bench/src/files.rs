@@ -25,7 +25,8 @@ impl Files {
         if let Files::Folder(folder) = self {
             let file = folder.join(path);
             if file.exists() || BuiltIn::get(path).is_none() {
-                return fs::read_to_string(file).map_err(|error| error.to_string());
+                let file = fs::File::open(file).map_err(|error| error.to_string())?;
+                return bentpipe_links::file_text(file);
             }
         }
         let file = BuiltIn::get(path).ok_or_else(|| "there is no such file".to_owned())?;

@@ -27,7 +27,7 @@ sim       core gateway links scenario results
 emulator  core capture linux links
 daemon    core gateway capture record linux config terminal
 testbed   core gateway linux config links scenario results emulator
-lab       core gateway capture record plot config scenario results
+lab       core gateway capture record plot config links scenario results
 papers    core capture plot scenario results lab
 python    core capture config scenario lab sim
 bench     core gateway plot links scenario results sim linux testbed lab

@@ -106,3 +106,75 @@ fn what_is_recorded_replays_and_is_shown() {
     assert!(complaint(&nobody).contains("nobody answers"));
     assert!(complaint(&["show", "no.csv"]).contains("no.csv"));
 }
+
+/// A file with this text, and its name.
+fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// What goes to standard output and what to standard error.
+fn both(arguments: &[&str]) -> (String, String) {
+    let output = trace(arguments);
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let (out, said) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{said}");
+    (out, said)
+}
+
+#[test]
+fn other_peoples_tables_are_shown_and_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = file(
+        &folder,
+        "drive.csv",
+        "\u{feff}t;capacity;ping;satellite\n5,0;8;40;a\n5,5;16;41;b\n145;16;41;b\n",
+    );
+    let convert = ["convert", "csv", &table, "--time", "t=s", "--rate", "capacity=Mbit/s"];
+    let (trace_, said) = both(&[&convert[..], &["--rtt", "ping=ms"]].concat());
+    assert_eq!(trace_, "time_s,rate_Mbit/s,delay_ms\n0,8,20\n0.5,16,20.5\n");
+    assert!(said.contains("drive.csv: capacity, ping, t taken, left out: satellite\n"), "{said}");
+    assert!(said.contains("drive.csv: it begins at 5.0 (line 2)"), "{said}");
+    let (stepped, _) =
+        both(&[&convert[..5], &["--rate", "capacity=Mbit/s", "--step", "20ms"]].concat());
+    assert_eq!(stepped, "time_s,rate_Mbit/s\n0,8\n0.02,16\n");
+
+    let named = file(&folder, "x.csv", "time_ms,owd_ms,x\n5,1,0\n145,2,0\n285,2,0\n");
+    let (shown, said) = both(&["show", &named]);
+    assert!(shown.starts_with(&format!("{named}: 0.28 s\n")), "{shown}");
+    assert!(said.contains(": time_ms, owd_ms taken, left out: x\n"), "{said}");
+}
+
+#[test]
+fn errors_name_the_file_once_with_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let loss = file(&folder, "loss.csv", "time_s,loss\n0,0\n1,1.5\n");
+    let said = complaint(&["show", &loss]);
+    assert_eq!(said.matches("loss.csv").count(), 1, "{said}");
+    assert!(
+        said.contains("loss.csv, line 3: loss: `1.5` is out of range (expected 0 to 1"),
+        "{said}"
+    );
+    let bytes = folder.path().join("x.bin");
+    std::fs::write(&bytes, b"PK\x03\x04").unwrap();
+    assert!(complaint(&["show", bytes.to_str().unwrap()]).contains("save it as CSV"));
+}
+
+#[test]
+fn a_position_may_have_a_sign() {
+    let ends = ["path", "no.tle", "--from", "-33.9N 151.2E", "--to", "-33.4S 289.3E"];
+    assert!(complaint(&ends).contains("`-33.4S 289.3E` is no position"));
+    let ends = ["path", "no.tle", "--from", "-33.9N 151.2E", "--to", "40.7N -74.0E"];
+    assert!(complaint(&ends).contains("no.tle: No such file"));
+}
+
+#[test]
+fn a_distribution_of_netem_is_a_links_delay_and_jitter() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = file(&folder, "x.dist", "# two\n-8192 8192\n-8192 8192\n");
+    let convert = ["convert", "netem", &table, "--delay", "40ms", "--jitter", "10ms"];
+    let (link, _) = both(&convert);
+    let jitter = "jitter = { measured = [[\"0ms\", 0.5], [\"20ms\", 1]] }\n";
+    assert!(link.ends_with(&format!("\ndelay = \"30ms\"\n{jitter}")), "{link}");
+}

@@ -150,6 +150,8 @@ pub struct Context<'a> {
     read: &'a ReadFile<'a>,
     /// Files that were read, so that each is read once.
     files: RefCell<BTreeMap<String, String>>,
+    /// What its reader should hear of, once each.
+    notes: RefCell<Vec<String>>,
     outside: &'a dyn OutsidePlaces,
 }
 
@@ -157,12 +159,18 @@ impl<'a> Context<'a> {
     /// The text `source` stands in `file` (for messages); `read` gives the text of a file that it
     /// names.
     pub fn new(file: &'a str, source: &'a str, read: &'a ReadFile<'a>) -> Context<'a> {
-        Context { file, source, read, files: RefCell::default(), outside: &FileAlone }
+        let (files, notes) = (RefCell::default(), RefCell::default());
+        Context { file, source, read, files, notes, outside: &FileAlone }
     }
 
     /// The same, with values from outside the file.
     pub fn with_outside(self, outside: &'a dyn OutsidePlaces) -> Context<'a> {
         Context { outside, ..self }
+    }
+
+    /// All notes, in order.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.borrow().clone()
     }
 
     /// The files that were read, and their texts.
@@ -216,18 +224,33 @@ impl Context<'_> {
         self.error(node.at, Problem::Type { found: node.found(), expected: expected.to_owned() })
     }
 
+    /// Notes what is not wrong, but has been left out or taken as something.
+    pub fn note(&self, note: String) {
+        let mut notes = self.notes.borrow_mut();
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
     /// The text of the file that `node` names.
     ///
     /// # Errors
     /// `node` is no text, or the file cannot be read.
     pub fn text_of_file(&self, node: &Node) -> Result<String> {
-        let path = String::from_node(self, node)?;
-        if let Some(text) = self.files.borrow().get(&path) {
+        self.text_at(node, &String::from_node(self, node)?)
+    }
+
+    /// The text of the file at `path`, which `node` names.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn text_at(&self, node: &Node, path: &str) -> Result<String> {
+        if let Some(text) = self.files.borrow().get(path) {
             return Ok(text.clone());
         }
-        let text = (self.read)(&path)
-            .map_err(|why| self.error(node.at, Problem::File { path: path.clone(), why }))?;
-        self.files.borrow_mut().insert(path, text.clone());
+        let text = (self.read)(path)
+            .map_err(|why| self.error(node.at, Problem::File { path: path.to_owned(), why }))?;
+        self.files.borrow_mut().insert(path.to_owned(), text.clone());
         Ok(text)
     }
 

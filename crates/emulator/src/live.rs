@@ -1,7 +1,7 @@
 //! Which links can be emulated live, and settings as such a link.
 
 use bentpipe_core::time::Duration;
-use bentpipe_links::{LinkSettings, LiveLink, SettingsError};
+use bentpipe_links::{LinkSettings, LiveLink, SettingsError, file_text};
 
 /// Random outages are drawn for so long, and a scenario's link has so much time at least.
 pub const HORIZON: Duration = Duration::from_secs(3600);
@@ -22,7 +22,9 @@ pub enum LiveError {
 /// # Errors
 /// [`LiveError`]
 pub fn read(settings: &LinkSettings, seed: u64) -> Result<LiveLink, LiveError> {
-    let here = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
+    let here = |file: &str| {
+        std::fs::File::open(file).map_err(|error| error.to_string()).and_then(file_text)
+    };
     let link = settings.read(&here, seed, HORIZON)?;
     check(&link)?;
     Ok(link)

@@ -78,9 +78,9 @@ impl Source {
     /// [`DocumentError`] for the first thing that is wrong.
     pub fn experiment(&self, changes: &[Change]) -> Result<Experiment, DocumentError> {
         let read = |path: &str| match &self.folder {
-            Some(folder) => {
-                fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())
-            }
+            Some(folder) => fs::File::open(folder.join(path))
+                .map_err(|error| error.to_string())
+                .and_then(bentpipe_links::file_text),
             None => {
                 examples::trace(path).ok_or_else(|| "it does not come with bentpipe".to_owned())
             }

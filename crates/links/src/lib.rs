@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod direction;
+mod directions;
 mod distribution;
 pub mod foreign;
 mod impaired;
@@ -25,7 +26,9 @@ mod timeline;
 mod trace;
 
 pub use direction::{Direction, DirectionChange, DirectionConfig, DirectionPacket};
+pub use directions::Directions;
 pub use distribution::{Distribution, RANDOM_SECTIONS, RandomSize, RandomTime};
+pub use foreign::text as file_text;
 pub use impaired::Impaired;
 pub use impairment::{IMPAIRMENTS, Impairments};
 pub use live_link::LiveLink;
@@ -33,7 +36,6 @@ pub use loss::{Outages, merge_spans};
 pub use medium::media;
 pub use profile::{Ground, PROFILES, Profile};
 pub use random::Seeds;
-pub use settings::{Directions, LinkSettings, SettingsError};
+pub use settings::{LinkSettings, SettingsError};
 pub use spec::{DIRECTION, DirectionSpec, read_directions, read_mtu, sections};
 pub use timeline::{Timeline, timelines};
-pub use trace::{TraceError, mahimahi_rate};

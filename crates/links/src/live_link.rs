@@ -22,6 +22,8 @@ pub struct LiveLink {
     pub seeds: Seeds,
     /// Random outages are drawn for so long.
     pub horizon: Duration,
+    /// Notes of its traces' reader: things left out, or taken as something.
+    pub notes: Vec<String>,
 }
 
 impl LiveLink {

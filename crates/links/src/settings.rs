@@ -3,6 +3,7 @@
 //! Keys and values are those of a link in a file and read by the same code. A value is written as
 //! in TOML, or without quotes.
 
+use crate::directions::Directions;
 use crate::impairment::IMPAIRMENTS;
 use crate::live_link::LiveLink;
 use crate::profile::Ground;
@@ -12,17 +13,6 @@ use bentpipe_config::document::{self, Table};
 use bentpipe_config::reader::{Context, ReadFile, Reader, Section, field};
 use bentpipe_config::{DocumentError, Problem};
 use bentpipe_core::time::Duration;
-
-/// The directions that a setting is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Directions {
-    /// Both.
-    Both,
-    /// From the first end to the second: down to the user.
-    Forward,
-    /// From the second end to the first: up from the user.
-    Back,
-}
 
 /// What is wrong with settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -141,7 +131,7 @@ impl LinkSettings {
         let whole = Reader::of_table(context, &self.whole, 0, WHAT, &[&WHOLE])?;
         let [forward, back] = Ground::read(&whole)?;
         let mtu = read_mtu(&whole)?;
-        let direction = |own: &Table, ground: &Ground| -> Result<DirectionSpec, DocumentError> {
+        let direction = |own: &Table, ground: &Ground, way: Directions| {
             let mut table = self.both.clone();
             for (one, other) in [("loss", "gilbert-elliott"), ("gilbert-elliott", "loss")] {
                 if own.get(one).is_some() {
@@ -156,15 +146,20 @@ impl LinkSettings {
                 Some(_) => Vec::new(),
             };
             let reader = Reader::of_table(context, &table, 0, WHAT, &OF_DIRECTION)?;
-            spec::direction(&reader, ground, &firm)
+            spec::direction(&reader, ground, &firm, way)
         };
+        let directions: [DirectionSpec; 2] = [
+            direction(&self.forward, &forward, Directions::Forward)?,
+            direction(&self.back, &back, Directions::Back)?,
+        ];
         Ok(LiveLink {
             name: "link".to_owned(),
-            directions: [direction(&self.forward, &forward)?, direction(&self.back, &back)?],
+            directions,
             mtu,
             down: Vec::new(),
             seeds: Seeds::of_run(seed, 0),
             horizon,
+            notes: context.notes(),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The two directions of a link: each has a rate, a delay, a queue, losses and impairments.
 
+use crate::directions::Directions;
 use crate::impairment::{self, IMPAIRMENTS, Impairments};
 use crate::loss::{self, Outages, merge_spans};
 use crate::profile::Ground;
@@ -117,15 +118,15 @@ pub const DIRECTION: Section = Section {
         ),
         field(
             "trace",
-            "a file's name",
+            "a file's name, or a list",
             "",
-            "CSV with `time` and any of `rate`, `delay`, `loss`, `bit-errors`, which override the above (but not what `back` says itself, where it has no trace of its own); found beside the scenario. Units stand with the values (`250ms`) or in the header (`time_s`, `delay_ms`, `rate_Mbit/s`, `loss_%`). A file of nothing but whole numbers is one of mahimahi's (`mm-link`): moments in ms at which a packet of 1500 bytes may leave, which is taken as a rate and begins anew after the last. `bdp` of a queue is by the greatest rate: say a queue of your own",
+            "a rate, delay, loss or bit errors over time, which override the above (but not what `back` says itself, where it has no trace of its own). The file is found next to the scenario and known by its content: CSV with a header, moments of mahimahi's, JSON of irtt and others, each as it is or as gzip ([which](link.md#what-a-trace-may-be)). `[\"bw_1.txt\", \"delay_1.txt\"]` are LeoReplayer's rates and delays, `[\"x.down\", \"x.up\"]` a pair of mahimahi's: down is from the first of `between` to the second. `bdp` of a queue is by the greatest rate: say a queue of your own",
         ),
         field(
             "trace-period",
             "a time",
             "the last value holds; mahimahi's last moment",
-            "after this time the trace begins anew, again and again",
+            "after this time the trace begins again, and again",
         ),
     ],
     example: "back = { trace = \"uplink.csv\", queue = \"30packets\" }",
@@ -142,7 +143,7 @@ pub fn read_directions(
     [ground, back_ground]: [&Ground; 2],
 ) -> Result<[DirectionSpec; 2]> {
     let context = reader.context;
-    let forward = direction(reader, ground, &[])?;
+    let forward = direction(reader, ground, &[], Directions::Forward)?;
     // What `back` does not say is as in the forward direction.
     let sections = [&DIRECTION, &IMPAIRMENTS];
     let own: Vec<_> = sections.iter().flat_map(|s| s.fields).map(|field| field.key).collect();
@@ -174,15 +175,16 @@ pub fn read_directions(
     }
     let name_back = format!("[link.{name}.back]");
     let merged = Reader::of_table(context, &table, reader.at, &name_back, &sections)?;
-    let back = direction(&merged, back_ground, &firm)?;
+    let back = direction(&merged, back_ground, &firm, Directions::Back)?;
     Ok([forward, back])
 }
 
-/// Reads a direction; a trace does not override what is said for the keys that are `firm`.
+/// Reads the direction `way`; a trace does not override what is said for the keys that are `firm`.
 pub(crate) fn direction(
     reader: &Reader<'_>,
     ground: &Ground,
     firm: &[&str],
+    way: Directions,
 ) -> Result<DirectionSpec> {
     let context: &Context<'_> = reader.context;
     let unlimited = reader.node("rate").is_some_and(|rate| rate.label() == "unlimited");
@@ -194,7 +196,7 @@ pub(crate) fn direction(
     let mut loss = loss::independent(reader)?;
     let mut bit_errors = Varying::Constant(reader.or("bit-errors", Probability::ZERO)?);
     if let Some(node) = reader.node("trace") {
-        let trace = Trace::read(context, node, reader.maybe("trace-period")?)?;
+        let trace = Trace::read(context, node, reader.maybe("trace-period")?, way)?;
         let free = |key: &str| !firm.contains(&key);
         let traced = trace.rate.filter(|_| free("rate"));
         rate = traced.map(Varying::from).or(rate);

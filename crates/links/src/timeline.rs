@@ -57,10 +57,11 @@ fn read<T: Copy>(
 }
 
 impl Timeline {
-    /// Its length in seconds.
+    /// Its length in seconds, to the nanosecond: sums of floats are a little off.
     #[must_use]
     pub fn duration(&self) -> f64 {
-        self.steps.iter().map(|(_, lasts)| lasts).sum()
+        let sum: f64 = self.steps.iter().map(|(_, lasts)| lasts).sum();
+        (sum * 1e9).round() / 1e9
     }
 
     /// The least value, the mean over time, and the greatest.
@@ -109,6 +110,8 @@ mod tests {
         assert_eq!(timeline.range(), (1.0, 2.0, 9.0));
         let means = timeline.columns(8, timeline.duration());
         assert_eq!(means, [[Some(1.0); 6].as_slice(), &[Some(5.0); 2]].concat());
+        let steps = vec![(1.0, 0.1); 1400];
+        assert_eq!(Timeline { name: "delay", unit: "ms", steps }.duration(), 140.0);
         let one = Timeline { name: "delay", unit: "ms", steps: vec![(4.0, 0.0)] };
         assert_eq!(one.range(), (4.0, 4.0, 4.0));
     }

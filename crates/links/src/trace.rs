@@ -1,13 +1,14 @@
 //! Traces: files with the rate, delay and loss of a link over time.
 
-use bentpipe_config::Problem;
-use bentpipe_config::document::Node;
-use bentpipe_config::reader::{Context, Result};
-use bentpipe_core::link::{After, Schedule};
+use crate::directions::Directions;
+use crate::foreign::{self, ForeignError, Rows, Series};
+use bentpipe_config::document::{Node, Value};
+use bentpipe_config::reader::{Context, FromNode, Result};
+use bentpipe_core::link::{After, Schedule, ScheduleError};
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::{Probability, Rate, parse_duration};
+use bentpipe_core::units::{Probability, Rate};
 
-/// What a trace file says of one direction of a link.
+/// What a trace says of one direction of a link.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Trace {
     pub(crate) rate: Option<Schedule<Rate>>,
@@ -16,184 +17,172 @@ pub(crate) struct Trace {
     pub(crate) bit_errors: Option<Schedule<Probability>>,
 }
 
-/// What a column may have.
-const COLUMNS: [&str; 5] = ["time", "rate", "delay", "loss", "bit-errors"];
-/// Units that have another name in headers.
-const UNITS: [(&str, &str); 6] = [
-    ("bps", "bit/s"),
-    ("kbps", "kbit/s"),
-    ("mbps", "Mbit/s"),
-    ("gbps", "Gbit/s"),
-    ("percent", "%"),
-    ("pct", "%"),
-];
-/// What an opportunity of mahimahi's delivers: one full-sized packet.
-const OPPORTUNITY_BITS: u64 = 1500 * 8;
-
-/// A column: what it has, and the unit of its cells, if they have none themselves.
-#[derive(Debug, Clone, Copy)]
-struct Column<'a> {
-    what: &'static str,
-    unit: &'a str,
-}
-
-impl<'a> Column<'a> {
-    /// `delay`, or `delay_ms`.
-    fn read(header: &'a str) -> Option<Column<'a>> {
-        let (name, unit) = header.split_once('_').unwrap_or((header, ""));
-        let what = COLUMNS.into_iter().find(|column| *column == name)?;
-        let lower = unit.to_lowercase();
-        let known = UNITS.iter().find(|(other, _)| *other == lower);
-        Some(Column { what, unit: known.map_or(unit, |(_, unit)| unit) })
-    }
-
-    /// A cell with its unit.
-    fn text(&self, cell: &str) -> String {
-        format!("{cell}{}", self.unit)
-    }
-}
+/// A file's name and its text.
+type File = (String, String);
 
 impl Trace {
-    /// Reads the file that `node` names; with a `period` all of it begins anew after that time. It
-    /// is CSV: a header with `time` and any of `rate`, `delay`, `loss` and `bit-errors`, then lines
-    /// with values and their units, which may stand in the header instead (`time_s`); an empty cell
-    /// leaves what holds. Lines that begin with `#` are comments. A rate of `0bit/s` lets the line
-    /// stand still. Or it is a trace of mahimahi's: see [`mahimahi`].
+    /// Reads the files that `node` names for the direction `way`, by their content: see
+    /// [`foreign`]. With a `period` all of it begins again after that time.
     pub(crate) fn read(
         context: &Context<'_>,
         node: &Node,
         period: Option<Duration>,
+        way: Directions,
     ) -> Result<Trace> {
-        let text = context.text_of_file(node)?;
-        let problem = |line: usize, why: String| {
-            let path = node.label();
-            context.error(node.at, Problem::Value(format!("{path}, line {line}: {why}")))
+        let files = of_direction(files(context, node)?, way);
+        let named: Vec<(&str, &str)> =
+            files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let whole = node.label();
+        let wrong = |error: ForeignError| {
+            let named = error.file.is_some();
+            let error = if named { error } else { error.of(&whole) };
+            context.value_error(node, error.to_string())
         };
-        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-        let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let expected = "expected a header such as `time,rate,delay,loss` or `time_s,delay_ms`";
-        let (first, header) = lines.next().ok_or_else(|| problem(1, expected.to_owned()))?;
-        if header.bytes().all(|byte| byte.is_ascii_digit()) {
-            let all = std::iter::once((first, header)).chain(lines);
-            let rate = mahimahi(all, period).map_err(|(line, why)| problem(line, why))?;
-            return Ok(Trace { rate: Some(rate), ..Trace::default() });
+        let rows = foreign::read(&named).map_err(wrong)?;
+        for note in &rows.notes {
+            context.note(match named.len() {
+                1 => format!("{}: {note}", named[0].0),
+                _ => note.clone(),
+            });
         }
-        let columns: Option<Vec<Column<'_>>> =
-            header.split(',').map(|column| Column::read(column.trim())).collect();
-        let sound = |columns: &Vec<Column<'_>>| columns.len() >= 2 && columns[0].what == "time";
-        let Some(columns) = columns.filter(sound) else {
-            return Err(problem(first, format!("found `{header}`, {expected}")));
-        };
-        let (mut rate, mut delay) = (Vec::new(), Vec::new());
-        let (mut loss, mut bit_errors) = (Vec::new(), Vec::new());
-        for (number, line) in lines {
-            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-            if cells.len() != columns.len() {
-                let (found, wanted) = (cells.len(), columns.len());
-                return Err(problem(number, format!("found {found} cells, expected {wanted}")));
-            }
-            let said = |why: String| problem(number, why);
-            let span = |text: &str| parse_duration(text).map_err(|why| said(why.to_string()));
-            let time = span(&columns[0].text(cells[0]))?;
-            for (column, cell) in columns.iter().zip(&cells).skip(1).filter(|(_, c)| !c.is_empty())
-            {
-                let cell = column.text(cell);
-                match column.what {
-                    "rate" => rate.push((time, cell.parse().map_err(|w| said(format!("{w}")))?)),
-                    "delay" => delay.push((time, span(&cell)?)),
-                    "loss" => loss.push((time, cell.parse().map_err(|w| said(format!("{w}")))?)),
-                    "bit-errors" => {
-                        bit_errors.push((time, cell.parse().map_err(|w| said(format!("{w}")))?));
-                    }
-                    _ => return Err(said("`time` stands twice in the header".to_owned())),
-                }
-            }
-        }
-        let after = period.map_or(After::Hold, After::Repeat);
-        let why = |error: String| {
-            problem(first + 1, format!("{error}; the first line with a value is at 0s"))
-        };
+        Trace::of(rows, period).map_err(wrong)
+    }
+
+    /// The schedules of `rows`.
+    fn of(rows: Rows, period: Option<Duration>) -> std::result::Result<Trace, ForeignError> {
+        let Rows { rate, delay, loss, bit_errors, notes: _ } = rows;
         Ok(Trace {
-            rate: schedule(rate, after).map_err(why)?,
-            delay: schedule(delay, after).map_err(why)?,
-            loss: schedule(loss, after).map_err(why)?,
-            bit_errors: schedule(bit_errors, after).map_err(why)?,
+            rate: schedule(rate, period)?,
+            delay: schedule(delay, period)?,
+            loss: schedule(loss, period)?,
+            bit_errors: schedule(bit_errors, period)?,
         })
     }
 }
 
-fn schedule<T>(
-    steps: Vec<(Duration, T)>,
-    after: After,
-) -> std::result::Result<Option<Schedule<T>>, String> {
-    if steps.is_empty() {
+/// The files that `node` names: one, a list, or a text with commas between, unless it is the name
+/// of a file itself.
+fn files(context: &Context<'_>, node: &Node) -> Result<Vec<File>> {
+    let read = |node: &Node, path: &str| Ok((path.to_owned(), context.text_at(node, path)?));
+    if let Value::List(list) = &node.value {
+        if list.is_empty() {
+            return Err(context.type_error(node, "a file's name, or a list of them"));
+        }
+        return list.iter().map(|node| read(node, &String::from_node(context, node)?)).collect();
+    }
+    let name = String::from_node(context, node)?;
+    match read(node, &name) {
+        Err(_) if name.contains(',') => {
+            name.split(',').map(|path| read(node, path.trim())).collect()
+        }
+        one => Ok(vec![one?]),
+    }
+}
+
+/// Of a pair of mahimahi's, `x.down` and `x.up`, the one for this direction.
+fn of_direction(mut files: Vec<File>, way: Directions) -> Vec<File> {
+    let ends =
+        |(name, _): &File, with: &str| name.strip_suffix(".gz").unwrap_or(name).ends_with(with);
+    let pair = |down: usize, up: usize| ends(&files[down], ".down") && ends(&files[up], ".up");
+    let down = match files.len() {
+        2 if pair(0, 1) => 0,
+        2 if pair(1, 0) => 1,
+        _ => return files,
+    };
+    vec![files.swap_remove(if way == Directions::Back { 1 - down } else { down })]
+}
+
+fn schedule<T: Copy + PartialEq>(
+    mut series: Series<T>,
+    period: Option<Duration>,
+) -> std::result::Result<Option<Schedule<T>>, ForeignError> {
+    if series.is_empty() {
         return Ok(None);
     }
-    Schedule::new(steps, after).map(Some).map_err(|error| error.to_string())
+    if let Some(period) = period {
+        series.repeat(period)?;
+    }
+    let after = series.period.map_or(After::Hold, After::Repeat);
+    let steps = series.steps().iter().map(|step| (step.at, step.value)).collect();
+    let schedule = Schedule::new(steps, after).map_err(|error| {
+        let line = series.steps().last().map(|step| step.line).filter(|line| *line > 0);
+        let line = line.filter(|_| matches!(error, ScheduleError::Period { .. }));
+        ForeignError { file: None, line, why: error.to_string() }
+    })?;
+    Ok(Some(schedule))
 }
 
-/// A defect of a trace.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}")]
-pub struct TraceError {
-    /// Its number, from 1.
-    pub line: usize,
-    /// Why.
-    pub why: String,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkSettings;
+    use bentpipe_core::time::Instant;
 
-/// Reads a file of mahimahi's `mm-link` as a rate, for a link's `trace`.
-///
-/// It begins again after the last moment.
-///
-/// # Errors
-/// The line that is no moment, or is before the one above it.
-pub fn mahimahi_rate(text: &str) -> std::result::Result<Schedule<Rate>, TraceError> {
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    mahimahi(lines, None).map_err(|(line, why)| TraceError { line, why })
-}
+    fn link(traces: &[(Directions, &str, &str)]) -> std::result::Result<crate::LiveLink, String> {
+        let mut settings = LinkSettings::default();
+        for (directions, key, value) in traces {
+            settings.set(*directions, "--both", key, value);
+        }
+        let read = |path: &str| match path {
+            "a,b.csv" | "x.csv" => Ok("time_s,rate_mbps,x\n3,8,1\n4,16,1\n".to_owned()),
+            "x.down.gz" => Ok("1\n".to_owned()),
+            "x.up" => Ok("10\n".to_owned()),
+            "rates" => Ok("1\n2\n".to_owned()),
+            "delays" => Ok("24\n18\n".to_owned()),
+            _ => Err("no such file".to_owned()),
+        };
+        settings.read(&read, 1, Duration::ZERO).map_err(|error| error.to_string())
+    }
 
-/// A trace of mahimahi's `mm-link`: each line is a moment, in ms, at which one full-sized packet
-/// may leave; it begins anew after the last. As a rate: in the millisecond up to a moment, 12
-/// Mbit/s for each packet that may leave then. So full-sized packets that wait leave when they do
-/// there, and what is not used is lost, as it is there.
-fn mahimahi<'t>(
-    lines: impl Iterator<Item = (usize, &'t str)>,
-    period: Option<Duration>,
-) -> std::result::Result<Schedule<Rate>, (usize, String)> {
-    let mut moments: Vec<(u64, u64)> = Vec::new();
-    for (number, line) in lines {
-        let moment: u64 = line
-            .parse()
-            .ok()
-            .filter(|moment| *moment < 1_000_000_000)
-            .ok_or_else(|| (number, format!("`{line}` is no time in ms")))?;
-        // The millisecond that ends then; the first moment has none before it.
-        let slot = moment.max(1) - 1;
-        match moments.last_mut() {
-            Some((last, packets)) if *last == slot => *packets += 1,
-            Some((last, _)) if *last > slot => {
-                return Err((number, "the times of a trace must not fall".to_owned()));
-            }
-            _ => moments.push((slot, 1)),
+    fn mbit(link: &crate::LiveLink, direction: usize) -> u64 {
+        let rate = link.directions[direction].rate.as_ref().unwrap();
+        rate.greatest().bits_per_sec() / 1_000_000
+    }
+
+    #[test]
+    fn files_are_named_alone_in_a_list_or_with_commas() {
+        let both = |value| link(&[(Directions::Both, "trace", value)]);
+        let found = both("rates,delays").unwrap();
+        assert_eq!(found.directions[0].delay.at(Instant::ZERO), Duration::from_millis(24));
+        assert_eq!(both("[\"rates\", \"delays\"]").unwrap(), found);
+        // A name with a comma in it goes first.
+        assert_eq!(mbit(&both("a,b.csv").unwrap(), 0), 16);
+        assert!(both("rates,nothing").unwrap_err().contains("cannot read `nothing`"));
+        assert!(both("[]").is_err());
+    }
+
+    #[test]
+    fn a_pair_has_a_file_for_each_direction() {
+        for value in ["x.down.gz,x.up", "x.up,x.down.gz"] {
+            let found = link(&[(Directions::Both, "trace", value)]).unwrap();
+            let at = |direction: usize| {
+                let rate = found.directions[direction].rate.as_ref().unwrap();
+                rate.at(Instant::ZERO).bits_per_sec() / 1_000_000
+            };
+            assert_eq!((at(0), at(1)), (12, 0), "{value}");
         }
     }
-    let (mut steps, mut next) = (Vec::new(), 0);
-    let at = Duration::from_millis;
-    for (slot, packets) in &moments {
-        if *slot > next || steps.is_empty() && *slot > 0 {
-            steps.push((at(next), Rate::from_bits_per_sec(0)));
-        }
-        let rate = Rate::from_bits_per_sec(packets * OPPORTUNITY_BITS * 1000);
-        steps.push((at(*slot), rate));
-        next = slot + 1;
+
+    #[test]
+    fn errors_name_the_file_once_and_notes_are_kept() {
+        let found = link(&[(Directions::Both, "trace", "x.csv")]).unwrap();
+        assert_eq!(
+            found.notes,
+            [
+                "x.csv: time_s, rate_mbps taken, left out: x",
+                "x.csv: it begins at 3 (line 2), which is 0 s of the trace"
+            ]
+        );
+        let error = link(&[(Directions::Both, "trace", "delays")]).unwrap_err();
+        assert!(error.starts_with("--both: delays, line 2: the moment 18 comes"), "{error}");
+        let short =
+            [(Directions::Both, "trace", "x.csv"), (Directions::Both, "trace-period", "1s")];
+        let error = link(&short).unwrap_err();
+        assert_eq!(
+            error,
+            "--both: x.csv, line 3: a period of 1s ends before its last step, at 1s, begins"
+        );
+        let twice = link(&[(Directions::Both, "trace", "x.csv,rates")]).unwrap_err();
+        assert_eq!(twice, "--both: rates: an earlier file has the rate as well");
     }
-    let period = period.unwrap_or(at(next));
-    if period > at(next) {
-        steps.push((at(next), Rate::from_bits_per_sec(0)));
-    }
-    // Neighbours that are alike are one step.
-    steps.dedup_by(|later, earlier| later.1 == earlier.1);
-    Schedule::new(steps, After::Repeat(period)).map_err(|error| (1, error.to_string()))
 }

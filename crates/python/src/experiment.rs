@@ -3,8 +3,10 @@
 use crate::error;
 use bentpipe_lab::{EXAMPLES, Source, SourceError};
 use bentpipe_scenario::{Change, Experiment as Checked};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -45,6 +47,10 @@ impl Experiment {
         let changes = changes(changed);
         let checked = py.detach(|| source.experiment(&changes));
         let checked = Arc::new(checked.map_err(|failed| error::scenario(py, &failed))?);
+        for note in checked.notes() {
+            let note = CString::new(note.replace('\0', ""))?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &note, 0)?;
+        }
         Ok(Experiment { name, checked })
     }
 

@@ -26,6 +26,7 @@ pub struct Experiment {
     pub figures: Vec<Figure>,
     /// The files that the scenario names, with their text.
     files: BTreeMap<String, String>,
+    notes: Vec<String>,
 }
 
 /// One point of an experiment.
@@ -95,9 +96,9 @@ impl Experiment {
                 DocumentError { point: Some(label).filter(|label| !label.is_empty()), ..error }
             })?;
         }
-        let files = context.into_files();
+        let (notes, files) = (context.notes(), context.into_files());
         let file = file.to_owned();
-        Ok(Experiment { file, source, document, sweep, repeat, figures, files })
+        Ok(Experiment { file, source, document, sweep, repeat, figures, files, notes })
     }
 
     /// How many points the sweep has; one without a sweep.
@@ -109,6 +110,11 @@ impl Experiment {
     /// The text that was read, or one that says the same with the changes.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Notes of its traces' reader: things left out, or taken as something.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The files that the scenario names, and their texts.

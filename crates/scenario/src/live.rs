@@ -24,6 +24,7 @@ impl Scenario {
             down: down.collect(),
             seeds: self.seeds(run),
             horizon,
+            notes: Vec::new(),
         }
     }
 

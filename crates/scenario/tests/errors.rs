@@ -40,8 +40,8 @@ flow = ["cwnd"]
 fn complaint(text: &str) -> String {
     let read = |path: &str| match path {
         "bad.csv" => Ok("time,rate\n0s,1Mbit/s\n1s,fast\n".to_owned()),
-        "late.csv" => Ok("time,delay\n1s,10ms\n".to_owned()),
-        "head.csv" => Ok("t,rate\n".to_owned()),
+        "falls.csv" => Ok("time,delay\n1s,10ms\n0s,9ms\n".to_owned()),
+        "head.csv" => Ok("a,b\n1,2\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
     match Experiment::parse("s.toml", text, &read) {
@@ -212,8 +212,21 @@ fn trace_files_are_placed_too() {
     let trace = |file: &str| format!("trace = \"{file}\"");
     spoilt("delay = \"250ms\"", &trace("no.csv"), "15:9", &["cannot read `no.csv`: no such file"]);
     spoilt("delay = \"250ms\"", &trace("bad.csv"), "15:9", &["bad.csv, line 3", "`fast`"]);
-    spoilt("delay = \"250ms\"", &trace("late.csv"), "15:9", &["at 0s"]);
-    spoilt("delay = \"250ms\"", &trace("head.csv"), "15:9", &["`t,rate`", "time,rate,delay"]);
+    let falls = ["falls.csv, line 3", "before that of line 2"];
+    spoilt("delay = \"250ms\"", &trace("falls.csv"), "15:9", &falls);
+    spoilt("delay = \"250ms\"", &trace("head.csv"), "15:9", &["`a,b`", "`time_s,rate_Mbit/s"]);
+}
+
+#[test]
+fn what_a_trace_has_too_much_is_noted_once() {
+    let text = SOUND.replace("delay = \"250ms\"", "trace = \"noted.csv\"");
+    let read = |_: &str| Ok("time_s,rate_mbps,x,y\n5,8,1,1\n6,9,1,1\n".to_owned());
+    let experiment = Experiment::parse("s.toml", &text, &read).unwrap();
+    let expected = [
+        "noted.csv: time_s, rate_mbps taken, left out: x, y",
+        "noted.csv: it begins at 5 (line 2), which is 0 s of the trace",
+    ];
+    assert_eq!(experiment.notes(), expected);
 }
 
 #[test]

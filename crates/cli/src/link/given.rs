@@ -48,7 +48,11 @@ impl Options {
             Some(_) if !settings.is_empty() => Err(Error::Both),
             Some(path) => self.of_scenario(path),
             None if settings.is_empty() => Err(Error::NoLink),
-            None => Ok(live::read(&settings, self.seed.unwrap_or(1))?),
+            None => {
+                let link = live::read(&settings, self.seed.unwrap_or(1))?;
+                sim::say(&link.notes);
+                Ok(link)
+            }
         }
     }
 
@@ -63,6 +67,7 @@ impl Options {
             changes.push(Change::new("run.duration", format!("{}s", HORIZON.as_secs())));
             experiment = source.experiment(&changes)?;
         }
+        sim::say(experiment.notes());
         let scenario = experiment.point(0).scenario;
         let names: Vec<&str> = scenario.links.iter().map(|link| link.name.as_str()).collect();
         let index = match (&self.link, names.as_slice()) {

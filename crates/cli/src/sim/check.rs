@@ -31,6 +31,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let source = Source::find(&arguments.file)?;
     let experiment = source.experiment(&arguments.changes)?;
+    super::say(experiment.notes());
     plot::check_figures(&experiment)?;
     let first = experiment.point(0).scenario;
     let labels = (0..experiment.len()).map(|point| experiment.label(point));

@@ -133,6 +133,11 @@ pub(crate) enum Error {
     Io(#[from] io::Error),
 }
 
+/// Says on standard error what of a trace was left out, or taken as something.
+pub(crate) fn say(notes: &[String]) {
+    notes.iter().for_each(|note| eprintln!("bentpipe: {note}"));
+}
+
 /// Runs an experiment, or lists or checks.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if let Some(Action::Check(arguments)) = &arguments.action {
@@ -146,6 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut changes = arguments.changes.clone();
     changes.extend(arguments.runs.map(|runs| Change::new("repeat.runs", runs.to_string())));
     let experiment = source.experiment(&changes)?;
+    say(experiment.notes());
     if let Some(point) = arguments.point.filter(|point| *point >= experiment.len()) {
         let (file, last) = (source.name().to_owned(), experiment.len() - 1);
         return Err(Error::NoPoint { point, file, last });

@@ -48,6 +48,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let source = Source::find(&arguments.file).map_err(sim::Error::from)?;
     let experiment = source.experiment(&arguments.changes).map_err(PlanError::from)?;
+    sim::say(experiment.notes());
     let name = match &arguments.name {
         Some(name) => network::name_of(name),
         None => name_of(&arguments.file),

@@ -2,6 +2,7 @@
 
 mod convert;
 mod path;
+mod read;
 mod record;
 mod shell;
 mod show;
@@ -41,7 +42,13 @@ pub(crate) enum Error {
     /// What it says.
     #[error("{path}, {why}")]
     ElementSets { path: String, why: bentpipe_scenario::orbit::ElementSetsError },
-    /// Of another program's file.
+    /// A trace, or another program's file; it names the file.
+    #[error(transparent)]
+    Foreign(#[from] bentpipe_links::foreign::ForeignError),
+    /// The same as a link reads it.
+    #[error("{0}")]
+    Trace(Box<bentpipe_config::Problem>),
+    /// Something else about a file or a host.
     #[error("{place}: {why}")]
     Format { place: String, why: String },
     /// Of a constellation with crosslinks.

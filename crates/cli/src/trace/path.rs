@@ -27,14 +27,14 @@ pub(crate) struct Arguments {
     /// A file of two-line element sets
     #[arg(value_name = "FILE")]
     file: String,
-    /// Where one end stands: 48.86N 2.35E
-    #[arg(long, value_name = "POSITION")]
+    /// Where one end stands: 48.86N 2.35E, or -33.9N 151.2E
+    #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     from: Position,
     /// Where the other end stands
-    #[arg(long, value_name = "POSITION")]
+    #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     to: Position,
     /// A station on the ground that sends up again what comes down (any number of them)
-    #[arg(long, value_name = "POSITION")]
+    #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     relay: Vec<Position>,
     /// Links between satellites: none, or grid (four each)
     #[arg(long, value_name = "KIND", default_value = "none", value_parser = crosslinks)]
@@ -79,8 +79,7 @@ pub(super) fn step(text: &str) -> Result<Duration, String> {
 /// Computes and writes it.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let path = arguments.file.clone();
-    let text =
-        std::fs::read_to_string(&path).map_err(|why| Error::File { path: path.clone(), why })?;
+    let text = super::read::text(&path)?;
     let sets =
         ElementSets::parse(&text).map_err(|why| Error::ElementSets { path: path.clone(), why })?;
     let timing = Timing {

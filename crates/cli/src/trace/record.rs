@@ -23,7 +23,7 @@ Examples:
   Here, and replayed:
     bentpipe trace record there.example:4747 --for 10min > there.csv
     bentpipe trace show there.csv
-    bentpipe link --rate 50Mbit/s --both trace=there.csv -- curl -O http://example.org/file
+    bentpipe link --realtime --rate 50Mbit/s --both trace=there.csv -- curl -O http://example.org/file
 ")]
 pub(crate) struct Arguments {
     /// Who listens

@@ -1,8 +1,8 @@
 //! `bentpipe trace show`: what a trace says, in a few lines and a small graph.
 
 use super::Error;
-use bentpipe_core::time::Duration;
-use bentpipe_links::{Directions, LinkSettings, Timeline, timelines};
+use super::read::{Files, read};
+use bentpipe_links::{Timeline, timelines};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,11 +12,14 @@ const WIDTH: u32 = 64;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Shows a trace: how long it is, and the least, mean and greatest rate, delay and loss over time.
+///
+/// The file is known by its content, as links know it. Several files make one trace, such as
+/// LeoReplayer's rates and delays.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file
-    #[arg(value_name = "FILE")]
-    file: String,
+    /// The file, or the files that make one trace
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -24,14 +27,8 @@ pub(crate) struct Arguments {
 
 /// Reads and shows it.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let mut settings = LinkSettings::default();
-    settings.set(Directions::Both, &arguments.file, "trace", &json!(arguments.file).to_string());
-    let file = |name: &str| std::fs::read_to_string(name).map_err(|error| error.to_string());
-    let link = settings.read(&file, 1, Duration::ZERO).map_err(|error| Error::Format {
-        place: arguments.file.clone(),
-        why: error.problem.to_string(),
-    })?;
-    let series = timelines(&link.directions[0]);
+    let Files { direction, name } = read(&arguments.files)?;
+    let series = timelines(&direction);
     let duration = series.iter().map(Timeline::duration).fold(0.0, f64::max);
     let mut out = std::io::stdout().lock();
     if arguments.json {
@@ -43,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         writeln!(out, "{}", Value::Object(object))?;
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(out, "{}: {duration} s", arguments.file)?;
+    writeln!(out, "{name}: {duration} s")?;
     for one in &series {
         let (min, mean, max) = one.range();
         let (name, unit) = (one.name, one.unit);
