@@ -162,6 +162,32 @@ fn errors_name_the_file_once_with_the_line() {
 }
 
 #[test]
+fn a_trace_is_verified_against_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let rates: String = (1..=500).map(|at| format!("{}\n", at * 2)).collect();
+    let delays: String = (0..100).map(|at| format!("{}\n", 20 + at % 7)).collect();
+    let (rates, delays) = (file(&folder, "bw.txt", &rates), file(&folder, "delay.txt", &delays));
+    let (text, _) = both(&["verify", &rates, &delays, "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    // A packet in 2 ms for a second.
+    assert_eq!((&report["bytes"], &report["windows"]), (&750_000.0.into(), &10.into()), "{text}");
+    for replay in ["link", "simulator"] {
+        assert_eq!(report[replay]["bytes"], 750_000.0, "{text}");
+        assert_eq!(report[replay]["within_one_packet"], 1.0, "{text}");
+    }
+    assert_eq!(report["delay"]["error_max_s"], 0.0, "{text}");
+    let (windows, _) = both(&["verify", &rates, "--csv", "--for", "300ms"]);
+    assert_eq!(windows.lines().count(), 1 + 3);
+    assert!(windows.ends_with("\n0.2,75000,75000,75000\n"), "{windows}");
+    // 1500 bytes do not end with these windows.
+    let odd = file(&folder, "odd.csv", "time_ms,rate_kbps\n0,100\n1000,100\n");
+    let strict = trace(&["verify", &odd, "--tolerance", "0"]);
+    assert_eq!(strict.status.code(), Some(1));
+    assert!(String::from_utf8(strict.stdout).unwrap().contains("does not hold within 0 bytes"));
+    assert!(both(&["verify", &odd]).0.contains("\nholds within 1500 bytes a window"));
+}
+
+#[test]
 fn a_position_may_have_a_sign() {
     let ends = ["path", "no.tle", "--from", "-33.9N 151.2E", "--to", "-33.4S 289.3E"];
     assert!(complaint(&ends).contains("`-33.4S 289.3E` is no position"));

@@ -6,6 +6,7 @@ mod read;
 mod record;
 mod shell;
 mod show;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,8 @@ enum Command {
     Shell(shell::Arguments),
     #[command(about = "Show what a trace says")]
     Show(show::Arguments),
+    #[command(about = "Replay a trace in virtual time and compare it with the file")]
+    Verify(verify::Arguments),
 }
 
 /// Why `bentpipe trace` failed.
@@ -71,5 +74,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Command::Record(arguments) => record::run(arguments),
         Command::Shell(arguments) => shell::run(arguments),
         Command::Show(arguments) => show::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Error;
 use bentpipe_core::time::Duration;
-use bentpipe_links::foreign;
+use bentpipe_links::foreign::{self, Rows};
 use bentpipe_links::{DirectionSpec, Directions, LinkSettings, file_text};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -12,6 +12,10 @@ use std::fs::File;
 pub(super) struct Files {
     /// What a link makes of them.
     pub(super) direction: DirectionSpec,
+    /// What stands in them.
+    pub(super) rows: Rows,
+    /// Their texts by their names.
+    pub(super) texts: BTreeMap<String, String>,
     /// What messages call them.
     pub(super) name: String,
 }
@@ -30,7 +34,7 @@ pub(super) fn read(names: &[String]) -> Result<Files, Error> {
     }
     let given: Vec<(&str, &str)> =
         names.iter().map(|name| (name.as_str(), texts[name].as_str())).collect();
-    foreign::read(&given)?;
+    let rows = foreign::read(&given)?;
     let file = |name: &str| texts.get(name).cloned().ok_or_else(|| "it was not read".to_owned());
     let mut settings = LinkSettings::default();
     settings.set(Directions::Both, "", "trace", &json!(names).to_string());
@@ -38,5 +42,5 @@ pub(super) fn read(names: &[String]) -> Result<Files, Error> {
         settings.read(&file, 1, Duration::ZERO).map_err(|error| Error::Trace(error.problem))?;
     crate::sim::say(&link.notes);
     let [direction, _] = link.directions;
-    Ok(Files { direction, name: names.join(", ") })
+    Ok(Files { direction, rows, name: names.join(", "), texts })
 }

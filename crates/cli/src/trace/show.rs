@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 /// Reads and shows it.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let Files { direction, name } = read(&arguments.files)?;
+    let Files { direction, name, .. } = read(&arguments.files)?;
     let series = timelines(&direction);
     let duration = series.iter().map(Timeline::duration).fold(0.0, f64::max);
     let mut out = std::io::stdout().lock();
