@@ -13,6 +13,7 @@ use crate::summary::{PointSummary, SummaryTable};
 use crate::swept::Swept;
 use crate::table_file::{TableFile, write_error, write_text};
 use crate::tables::Table;
+use crate::written;
 use bentpipe_scenario::Experiment;
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
@@ -98,6 +99,16 @@ impl Folder {
         Ok(Results { title: title(experiment), points })
     }
 
+    /// Says that all is there already that [`Folder::write`] would write. No run has been made
+    /// since, and nobody has touched it.
+    pub fn is_current(&self, experiment: &Experiment, executed: &Executed) -> bool {
+        executed.made == 0 && written::is_of(&self.path, &self.digest(experiment, executed))
+    }
+
+    fn digest(&self, experiment: &Experiment, executed: &Executed) -> String {
+        written::digest(experiment, executed, &format!("{:?} {}", self.made, self.figures))
+    }
+
     /// Writes all tables, the scenario and what explains them.
     ///
     /// # Errors
@@ -108,6 +119,7 @@ impl Folder {
         store: &Store,
         executed: &Executed,
     ) -> Result<Results, LabError> {
+        written::remove(&self.path);
         let swept = Swept::of(experiment);
         let mut of_point =
             vec![Heading::new("point", CellKind::Count, "", "point of the sweep, from 0")];
@@ -123,7 +135,7 @@ impl Folder {
         let create = |part: &Part| TableFile::create(&self.path, part.name, &part.headings);
         let mut files = parts.iter().map(create).collect::<Result<Vec<_>, _>>()?;
         let mut summary_files = summaries.iter().map(create).collect::<Result<Vec<_>, _>>()?;
-        let mut points = Vec::new();
+        let (mut points, mut captured) = (Vec::new(), Vec::new());
         let packets = self.path.join(PACKETS);
         let captures_fail = |source| write_error(&packets, source);
         packet_files::clear(&packets).map_err(captures_fail)?;
@@ -139,7 +151,10 @@ impl Folder {
                 figures.add(&run)?;
                 if run.packets.is_some() {
                     let to = packets.join(packet_files::folder_name(end.point, number));
-                    packet_files::link(&store.packets(key), &to).map_err(captures_fail)?;
+                    let linked = packet_files::link(&store.packets(key), &to);
+                    let folder = packet_files::folder_name(end.point, number);
+                    let name = |file| format!("{PACKETS}/{folder}/{file}");
+                    captured.extend(linked.map_err(captures_fail)?.into_iter().map(name));
                 }
                 let begin: Row = [&begin[..], &[Cell::Count(u64::from(number))]].concat();
                 for (file, rows) in files.iter_mut().zip(run.tables) {
@@ -164,10 +179,11 @@ impl Folder {
             }
             points.push(summary);
         }
-        let mut written = Vec::new();
+        let (mut written, mut names) = (Vec::new(), captured);
         let all = summary_files.into_iter().zip(&summaries);
         for (file, part) in all.chain(files.into_iter().zip(&parts)) {
             if file.finish()? > 0 {
+                names.extend(["csv", "parquet"].map(|end| format!("{}.{end}", part.name)));
                 written.push(part);
             }
         }
@@ -178,6 +194,7 @@ impl Folder {
         for (name, content) in experiment.files() {
             if belongs(name) {
                 self.text(name, content)?;
+                names.push(name.clone());
             } else {
                 left_out.push(name.clone());
             }
@@ -190,6 +207,8 @@ impl Folder {
             left_out: &left_out,
         };
         self.text("README.md", &readme::text(experiment, self.made, &contents))?;
+        names.extend(["summary.json", "scenario.toml", "README.md"].map(str::to_owned));
+        written::put(&self.path, self.digest(experiment, executed), names)?;
         Ok(results)
     }
 

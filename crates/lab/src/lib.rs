@@ -36,6 +36,7 @@ mod summary;
 mod swept;
 mod table_file;
 pub mod tables;
+mod written;
 
 pub use attempt::{Attempt, make};
 pub use cell::{Cell, CellKind, Column, Heading, Row};

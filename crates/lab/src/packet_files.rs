@@ -195,8 +195,9 @@ pub(crate) fn length(path: &Path) -> io::Result<Option<u64>> {
 
 /// Gives the captures in `from` a place in the folder `to`, too, which is made. They take no more
 /// room on the disk by it, where the file system knows links.
-pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn link(from: &Path, to: &Path) -> io::Result<Vec<String>> {
     fs::create_dir_all(to)?;
+    let mut names = Vec::new();
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let place = to.join(entry.file_name());
@@ -207,8 +208,9 @@ pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
         if fs::hard_link(entry.path(), &place).is_err() {
             fs::copy(entry.path(), &place)?;
         }
+        names.push(entry.file_name().to_string_lossy().into_owned());
     }
-    Ok(())
+    Ok(names)
 }
 
 /// Removes what was left of earlier results in `folder`: captures of runs that do not count now.
