@@ -7,6 +7,7 @@ mod values;
 
 use crate::document::{self, Entry, Node, Table, Value};
 use crate::error::{DocumentError, Problem, SourcePosition, hint};
+use bentpipe_core::tcp::congestion::External;
 use bentpipe_core::text::Choice;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -153,6 +154,8 @@ pub struct Context<'a> {
     /// What its reader should hear of, once each.
     notes: RefCell<Vec<String>>,
     outside: &'a dyn OutsidePlaces,
+    /// Congestion controls that are none of the core's.
+    controls: &'a [External],
 }
 
 impl<'a> Context<'a> {
@@ -160,12 +163,17 @@ impl<'a> Context<'a> {
     /// names.
     pub fn new(file: &'a str, source: &'a str, read: &'a ReadFile<'a>) -> Context<'a> {
         let (files, notes) = (RefCell::default(), RefCell::default());
-        Context { file, source, read, files, notes, outside: &FileAlone }
+        Context { file, source, read, files, notes, outside: &FileAlone, controls: &[] }
     }
 
     /// The same, with values from outside the file.
     pub fn with_outside(self, outside: &'a dyn OutsidePlaces) -> Context<'a> {
         Context { outside, ..self }
+    }
+
+    /// The same, with congestion controls that the core does not have.
+    pub fn with_controls(self, controls: &'a [External]) -> Context<'a> {
+        Context { controls, ..self }
     }
 
     /// All notes, in order.
@@ -229,6 +237,37 @@ impl Context<'_> {
         let mut notes = self.notes.borrow_mut();
         if !notes.contains(&note) {
             notes.push(note);
+        }
+    }
+
+    /// The congestion controls that the core does not have.
+    pub fn controls(&self) -> &[External] {
+        self.controls
+    }
+
+    /// The one of them that `text`, which stands at `node`, names: `copa` or `copa:delta=0.1`.
+    ///
+    /// # Errors
+    /// It does not take these parameters.
+    pub(crate) fn external_control(&self, node: &Node, text: &str) -> Option<Result<External>> {
+        let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let control = self.controls.iter().find(|control| control.name() == name.trim())?;
+        if parameters.is_empty() {
+            return Some(Ok(*control));
+        }
+        // In a list of settings semicolons part them.
+        let with = control.with(&parameters.replace(';', ","));
+        Some(with.map_err(|why| self.value_error(node, why)))
+    }
+
+    /// A message about the setting `key` of a TCP, with the controls that it could have named, too.
+    pub(crate) fn with_own_controls(&self, key: &str, why: String) -> String {
+        let own: Vec<&str> = self.controls.iter().map(|control| control.name()).collect();
+        match key {
+            "congestion" if !own.is_empty() => {
+                format!("{why}; of your own there are {}", own.join(", "))
+            }
+            _ => why,
         }
     }
 
@@ -397,10 +436,17 @@ impl<'a> Reader<'a> {
     where
         T: FromNode + PartialOrd + std::fmt::Display,
     {
-        let Some(value) = self.maybe::<T>(key)? else { return Ok(default) };
-        if range.contains(&value) {
-            return Ok(value);
-        }
+        let read = self.maybe::<T>(key);
+        let value = match read {
+            Ok(None) => return Ok(default),
+            Ok(Some(value)) if range.contains(&value) => return Ok(value),
+            Ok(Some(value)) => value.to_string(),
+            // A number that is none of the type's, such as -1.
+            Err(error) => match self.maybe::<i64>(key) {
+                Ok(Some(number)) => number.to_string(),
+                _ => return Err(error),
+            },
+        };
         let (min, max) = range.into_inner();
         let why = format!("{key} = {value} is out of range (expected {min} to {max})");
         Err(self.context.value_error(self.need_node(key)?, why))

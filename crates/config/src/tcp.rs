@@ -5,6 +5,7 @@
 
 use crate::document::{Entry, Node, Table, Value};
 use crate::reader::{Context, FromNode, Result};
+use bentpipe_core::tcp::congestion::{CongestionAlgorithm, External};
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::presets::KEYS;
 use bentpipe_core::text::{Setting, Settings};
@@ -15,7 +16,16 @@ use bentpipe_gateway::{LegConfig, LegError};
 pub struct TcpLayer {
     /// Where to begin; `None`: with the layer below.
     base: Option<ConnectionConfig>,
-    changes: Vec<(String, String)>,
+    changes: Vec<Change>,
+}
+
+/// One setting.
+#[derive(Debug, Clone)]
+enum Change {
+    /// A key of the core's, and its value.
+    Setting(String, String),
+    /// The congestion control, which is none of the core's.
+    External(External),
 }
 
 impl FromNode for TcpLayer {
@@ -85,9 +95,17 @@ impl TcpLayer {
     }
 
     fn change(&mut self, context: &Context<'_>, node: &Node, key: &str, value: &str) -> Result<()> {
+        if key == "congestion"
+            && let Some(control) = context.external_control(node, value)
+        {
+            self.changes.push(Change::External(control?));
+            return Ok(());
+        }
         let mut trial = ConnectionConfig::default();
-        trial.set(key, value).map_err(|why| context.value_error(node, format!("{why}")))?;
-        self.changes.push((key.to_owned(), value.to_owned()));
+        trial.set(key, value).map_err(|why| {
+            context.value_error(node, context.with_own_controls(key, why.to_string()))
+        })?;
+        self.changes.push(Change::Setting(key.to_owned(), value.to_owned()));
         Ok(())
     }
 
@@ -97,8 +115,13 @@ impl TcpLayer {
         if let Some(preset) = &self.base {
             leg.begin_with(preset);
         }
-        for (key, value) in &self.changes {
-            leg.set(key, value)?;
+        for change in &self.changes {
+            match change {
+                Change::Setting(key, value) => leg.set(key, value)?,
+                Change::External(control) => {
+                    leg.choose_congestion(CongestionAlgorithm::External(*control));
+                }
+            }
         }
         Ok(leg)
     }
@@ -109,8 +132,15 @@ impl TcpLayer {
     /// Never: each change was tried when it was read.
     pub fn over(&self, below: ConnectionConfig) -> ConnectionConfig {
         let mut config = self.base.unwrap_or(below);
-        for (key, value) in &self.changes {
-            config.set(key, value).expect("each change was tried when it was read");
+        for change in &self.changes {
+            match change {
+                Change::Setting(key, value) => {
+                    config.set(key, value).expect("each change was tried when it was read");
+                }
+                Change::External(control) => {
+                    config.sender.congestion = CongestionAlgorithm::External(*control);
+                }
+            }
         }
         config
     }

@@ -51,9 +51,9 @@ pub fn execute(
     let laboratory = Laboratory { runner, campaign, stop, watch, shared, ended: Condvar::new() };
     thread::scope(|scope| {
         for _ in 1..threads.get() {
-            scope.spawn(|| laboratory.work());
+            scope.spawn(|| runner.on_thread(&mut || laboratory.work()));
         }
-        laboratory.work();
+        runner.on_thread(&mut || laboratory.work());
     });
     let shared = laboratory.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     match shared.error {

@@ -55,6 +55,13 @@ gateway's two legs did: bentpipe's docs/qlog-tcp.md says how it is read.
 
 ";
 
+/// What is said where no flow has a row in that table.
+const NO_TRANSFERS: &str = "\
+There is no `transfers.csv`: no flow but background has begun a transfer. The flows of `poisson` and `web` are background unless they say
+`background = false`.
+
+";
+
 /// The text of `README.md`. `captures`: there are some.
 pub(crate) fn text(experiment: &Experiment, made: Made, contents: &Contents<'_>) -> String {
     let Contents { parts, captures, figures, left_out } = *contents;
@@ -87,6 +94,14 @@ pub(crate) fn text(experiment: &Experiment, made: Made, contents: &Contents<'_>)
              deleted.\n"
         ),
     };
+    for control in experiment.controls() {
+        let (name, about) = (control.name(), control.about());
+        let _ = writeln!(
+            text,
+            "The congestion control `{name}` is the Python class `{about}`, which is not here: runs are made \
+             from Python, with `controls`.\n"
+        );
+    }
     for path in left_out {
         let _ = writeln!(
             text,
@@ -113,6 +128,9 @@ pub(crate) fn text(experiment: &Experiment, made: Made, contents: &Contents<'_>)
             let _ = writeln!(text, "| `{name}` | {kind} | {unit} | {about} |");
         }
         text.push('\n');
+    }
+    if !parts.iter().any(|part| part.name == Table::Transfers.name()) {
+        text.push_str(NO_TRANSFERS);
     }
     if captures {
         text.push_str(CAPTURES);

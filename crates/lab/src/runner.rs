@@ -19,6 +19,11 @@ pub trait Runner: Sync {
         sinks: Sinks,
         go_on: &mut dyn FnMut(f64) -> bool,
     ) -> Result<RunResults, RunError>;
+
+    /// Does the work of a thread that makes runs, with what the runner needs around all of them.
+    fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
 }
 
 impl<F> Runner for F

@@ -2,6 +2,7 @@
 
 use crate::examples;
 use bentpipe_config::DocumentError;
+use bentpipe_core::tcp::congestion::External;
 use bentpipe_scenario::{Change, Experiment};
 use std::fs;
 use std::io;
@@ -77,6 +78,18 @@ impl Source {
     /// # Errors
     /// [`DocumentError`] for the first thing that is wrong.
     pub fn experiment(&self, changes: &[Change]) -> Result<Experiment, DocumentError> {
+        self.experiment_with(changes, &[])
+    }
+
+    /// The same, with congestion controls that the core does not have.
+    ///
+    /// # Errors
+    /// [`DocumentError`] for the first thing that is wrong.
+    pub fn experiment_with(
+        &self,
+        changes: &[Change],
+        controls: &[External],
+    ) -> Result<Experiment, DocumentError> {
         let read = |path: &str| match &self.folder {
             Some(folder) => fs::File::open(folder.join(path))
                 .map_err(|error| error.to_string())
@@ -85,6 +98,6 @@ impl Source {
                 examples::trace(path).ok_or_else(|| "it does not come with bentpipe".to_owned())
             }
         };
-        Experiment::parse_changed(&self.name, &self.text, changes, &read)
+        Experiment::parse_with(&self.name, &self.text, changes, &read, controls)
     }
 }

@@ -9,6 +9,7 @@ use crate::sweep::Sweep;
 use bentpipe_config::DocumentError;
 use bentpipe_config::document::{self, Table};
 use bentpipe_config::reader::{Context, ReadFile, Reader};
+use bentpipe_core::tcp::congestion::External;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -27,6 +28,8 @@ pub struct Experiment {
     /// The files that the scenario names, with their text.
     files: BTreeMap<String, String>,
     notes: Vec<String>,
+    /// Congestion controls that the core does not have.
+    controls: Vec<External>,
 }
 
 /// One point of an experiment.
@@ -69,9 +72,24 @@ impl Experiment {
         changes: &[Change],
         read: &ReadFile<'_>,
     ) -> Result<Experiment, DocumentError> {
+        Experiment::parse_with(file, text, changes, read, &[])
+    }
+
+    /// The same, with congestion controls that the core does not have. Each has a table
+    /// `[control.NAME]`, by which its results are known from those of another one.
+    ///
+    /// # Errors
+    /// [`DocumentError`].
+    pub fn parse_with(
+        file: &str,
+        text: &str,
+        changes: &[Change],
+        read: &ReadFile<'_>,
+        controls: &[External],
+    ) -> Result<Experiment, DocumentError> {
         let mut document = document::parse(file, text)?;
         let outside = Changes(changes);
-        let context = Context::new(file, text, read).with_outside(&outside);
+        let context = Context::new(file, text, read).with_outside(&outside).with_controls(controls);
         change::apply(&context, &outside, &mut document)?;
         let source = match changes {
             [] => text.to_owned(),
@@ -98,7 +116,8 @@ impl Experiment {
         }
         let (notes, files) = (context.notes(), context.into_files());
         let file = file.to_owned();
-        Ok(Experiment { file, source, document, sweep, repeat, figures, files, notes })
+        let controls = controls.to_vec();
+        Ok(Experiment { file, source, document, sweep, repeat, figures, files, notes, controls })
     }
 
     /// How many points the sweep has; one without a sweep.
@@ -127,6 +146,17 @@ impl Experiment {
         self.sweep.paths()
     }
 
+    /// The same by groups, each with the number of its steps. The fields of a group change in step;
+    /// groups are crossed, and the last one changes fastest.
+    pub fn zipped(&self) -> Vec<(Vec<&str>, usize)> {
+        self.sweep.zipped()
+    }
+
+    /// The congestion controls that the core does not have.
+    pub fn controls(&self) -> &[External] {
+        &self.controls
+    }
+
     /// The swept fields' paths and values at point `index`, in the sweep's order.
     ///
     /// # Panics
@@ -150,7 +180,7 @@ impl Experiment {
         assert!(index < self.len(), "point {index} of {}", self.len());
         let read = |path: &str| Ok(self.files[path].clone());
         let (file, source) = (self.file.as_str(), self.source.as_str());
-        let context = Context::new(file, source, &read);
+        let context = Context::new(file, source, &read).with_controls(&self.controls);
         let document = self.sweep.changed(&context, &self.document, index);
         let document = document.expect("every point was expanded when the file was read");
         let scenario = scenario::read(&context, &document);

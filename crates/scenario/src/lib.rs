@@ -12,6 +12,7 @@
 
 mod chance;
 mod change;
+mod control;
 mod copies;
 mod experiment;
 mod fault;

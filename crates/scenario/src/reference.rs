@@ -43,6 +43,7 @@ const NETWORK: &[&Section] = &[
 const EXPERIMENT: &[&Section] = &[
     &group::GROUP,
     &fault::FAULT,
+    &crate::control::CONTROL,
     &record::RECORD,
     &copies::COPIES,
     &copies::NUMBERS,

@@ -1,5 +1,6 @@
 //! A whole scenario: one point of an experiment, checked.
 
+use crate::control;
 use crate::copies;
 use crate::experiment::Experiment;
 use crate::fault::{self, Fault, FaultKind};
@@ -117,6 +118,12 @@ pub(crate) const SCENARIO: Section = Section {
         field("flow", "tables by name", "", "flows"),
         field("group", "tables by name", "", "flows that results have figures of together"),
         field("fault", "tables by name", "", "what breaks"),
+        field(
+            "control",
+            "tables by name",
+            "",
+            "congestion controls in Python, by which their results are known: [Python](python.md#a-congestion-control-of-your-own) writes these tables",
+        ),
         field("numbers", "a table", "", "whole numbers that texts refer to"),
         field("record", "a table", "", "time series and captures"),
         field("sweep", "a table", "", "which fields take several values"),
@@ -138,6 +145,7 @@ pub(crate) fn read(context: &Context<'_>, document: &Table) -> Result<Scenario> 
     let document = &copies::expand(context, document)?;
     let top = Reader::of_table(context, document, 0, "the file", &[&SCENARIO])?;
     let run = Run::read(&Reader::open(context, top.need_node("run")?, "[run]", &[&run::RUN])?)?;
+    control::check(&top)?;
     let below = top.or("tcp", TcpLayer::default())?.over(ConnectionConfig::default());
     let names = names(&top)?;
     let nodes = nodes(&top, &names, below)?;

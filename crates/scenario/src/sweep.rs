@@ -131,6 +131,14 @@ impl Sweep {
         self.groups.iter().flatten().map(|axis| axis.path.as_str()).collect()
     }
 
+    /// The same by groups, of which each has those that change in step; and the number of steps.
+    pub(crate) fn zipped(&self) -> Vec<(Vec<&str>, usize)> {
+        let groups = self.groups.iter();
+        let paths =
+            groups.clone().map(|group| group.iter().map(|axis| axis.path.as_str()).collect());
+        paths.zip(groups.map(|group| group[0].values.len())).collect()
+    }
+
     /// How many points there are.
     pub(crate) fn len(&self) -> usize {
         self.groups.iter().map(|group| group[0].values.len()).product()

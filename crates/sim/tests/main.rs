@@ -10,6 +10,7 @@ mod concordance;
 mod counts;
 mod downstream_rates;
 mod endings;
+mod external_control;
 mod faults;
 mod first_threshold;
 mod four_packet;

@@ -18,7 +18,7 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_gateway::{Config, FirstWindow, LegConfig, MssLimit};
+use bentpipe_gateway::{Config, FirstWindow, LegConfig, LegError, MssLimit};
 use std::ops::RangeInclusive;
 
 pub(super) const SATELLITE: Section = Section {
@@ -190,7 +190,14 @@ fn read_tcp(reader: &Reader<'_>, leg: &mut LegConfig) -> Result<()> {
     for key in LegConfig::KEYS {
         let Some(node) = reader.node(key) else { continue };
         let text = node.scalar().ok_or_else(|| reader.context.type_error(node, "one value"))?;
-        leg.set(key, &text).map_err(|why| reader.bad(key, why.to_string()))?;
+        if *key == "congestion"
+            && let Some(control) = reader.context.external_control(node, &text)
+        {
+            leg.choose_congestion(CongestionAlgorithm::External(control?));
+            continue;
+        }
+        let refused = |why: LegError| reader.context.with_own_controls(key, why.to_string());
+        leg.set(key, &text).map_err(|why| reader.bad(key, refused(why)))?;
     }
     Ok(())
 }

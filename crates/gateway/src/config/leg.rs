@@ -3,6 +3,7 @@
 
 use super::{Discard, FoundBy, Losses, Told};
 use crate::Side;
+use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::tcp::pacing::Pacing;
 use bentpipe_core::tcp::presets::ConfigError;
@@ -160,6 +161,12 @@ impl LegConfig {
         })
     }
 
+    /// Another congestion control. The operator that chooses one wants losses to be heard.
+    pub fn choose_congestion(&mut self, congestion: CongestionAlgorithm) {
+        self.sender.congestion = congestion;
+        self.losses = Losses::Believed;
+    }
+
     /// Sets one parameter from text, as the core reads it.
     ///
     /// # Errors
@@ -185,8 +192,7 @@ impl LegConfig {
         tcp.set(key, value)?;
         (self.sender, self.ack_policy) = (tcp.sender, tcp.ack_policy);
         if key == "congestion" {
-            // Who chooses one wants it to be heard.
-            self.losses = Losses::Believed;
+            self.choose_congestion(tcp.sender.congestion);
         }
         self.ack_by_link &= key != "ack";
         if key == "pacing" {

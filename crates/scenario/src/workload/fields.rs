@@ -150,7 +150,8 @@ pub(crate) const WEB: Section = Section {
 pub(crate) const POISSON: Section = Section {
     path: "flow.NAME, poisson",
     about: "Background of transfers that begin as a Poisson process, each on a connection of its \
-            own.",
+            own. The times of background are not kept: with `background = false` it has percentiles, \
+            and rows in `transfers.csv`.",
     fields: &[field(
         "size",
         "a random size",

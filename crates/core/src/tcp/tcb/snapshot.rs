@@ -3,12 +3,14 @@
 
 use super::Tcb;
 use crate::snapshot::{Reader, Writer};
+use crate::tcp::congestion::CongestionAlgorithm;
 use crate::tcp::sender::{Sender, SenderConfig};
 
 impl Tcb {
     /// Writes all of it. `common` are parameters that senders have in common, as whoever reads it
     /// back has to know them. False, and nothing is written, if our SYN is still to be
-    /// acknowledged: it has options that are not worth a form of their own.
+    /// acknowledged: it has options that are not worth a form of their own. The same if its
+    /// congestion control is from outside the core, which cannot write that.
     pub fn snapshot(&self, common: &SenderConfig, into: &mut Writer) -> bool {
         let Tcb {
             sender,
@@ -23,7 +25,8 @@ impl Tcb {
             stands_in,
             hastened,
         } = self;
-        if own_syn.is_some() || behind_syn.is_some() {
+        let external = matches!(sender.congestion(), CongestionAlgorithm::External(_));
+        if own_syn.is_some() || behind_syn.is_some() || external {
             return false;
         }
         sender.snapshot(common, into);

@@ -154,6 +154,8 @@ macro_rules! controls {
             $($(#[doc = $about])+ $(#[default $($default)*])? $variant $({
                 $($(#[doc = $meaning])+ $field: $kind),+
             })?,)+
+            /// Not of this table: the program that runs the core has brought it along.
+            External(External),
         }
 
         impl CongestionAlgorithm {
@@ -191,16 +193,23 @@ macro_rules! controls {
                         let begin: &dyn Fn(SlowStartConfig, Bytes) -> $algorithm = &$begin;
                         Box::new(begin(slow_start, smss))
                     })+
+                    CongestionAlgorithm::External(control) => control.begin(slow_start, smss),
                 }
             }
 
             /// An instance from its snapshot.
+            ///
+            /// # Panics
+            /// If it is external: no snapshot has one.
             pub(in crate::tcp) fn restore(
                 self,
                 from: &mut crate::snapshot::Reader<'_>,
             ) -> Box<dyn Congestion> {
                 match self {
                     $(CongestionAlgorithm::$variant { .. } => Box::new(from.take::<$algorithm>()),)+
+                    CongestionAlgorithm::External(control) => {
+                        unreachable!("a snapshot has {}", control.name())
+                    }
                 }
             }
         }
@@ -208,12 +217,13 @@ macro_rules! controls {
         impl std::fmt::Display for CongestionAlgorithm {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 use registry::Value;
-                let (name, parameters) = match *self {
+                let (name, parameters): (&str, Vec<_>) = match *self {
                     $(CongestionAlgorithm::$variant $({ $($field),+ })? => {
                         let written: &[(&str, Option<String>)] =
                             &[$($(($key, $field.write(&$usual))),+)?];
                         ($name, written.to_vec())
                     })+
+                    CongestionAlgorithm::External(ref control) => (control.name(), Vec::new()),
                 };
                 f.write_str(name)?;
                 let written = parameters.into_iter().filter_map(|(key, text)| Some((key, text?)));
