@@ -24,7 +24,9 @@ NOTEBOOKS = ROOT / os.environ.get("BENTPIPE_NOTEBOOKS", "python/notebooks")
 PROGRAM = Path(sys.executable).with_name("bentpipe")
 MODULES = {
     "bentpipe": ["Scenario", "Campaign", "Table", "Capture", "examples", "read_capture"],
-    "bentpipe.tcp": ["Path", "Connection", "Link", "Segment", "Sent", "Observation", "CongestionControl", "presets"],
+    "bentpipe.tcp": [
+        *("CongestionControl", "Path", "Network", "Flow", "Connection", "Link", "Segment", "Sent", "Observation", "presets"),
+    ],
     "bentpipe.errors": ["BentpipeError", "ScenarioError", "RunsFailed", "Cancelled", "VersionMismatch", "NoResults"],
 }
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bentpipe import Campaign, Cancelled, NoResults, Scenario
+from bentpipe import Campaign, Cancelled, NoResults, Scenario, ScenarioError
 from conftest import SMALL, contents
 
 BENTPIPE = Path(sys.executable).with_name("bentpipe")
@@ -258,3 +258,118 @@ def test_an_example_is_a_figure_in_ten_lines(tmp_path):
     campaign = Campaign(scenario, grid={"link.sat.loss": [0, 1e-3]}, runs=2, folder=tmp_path).run(figures=False)
     campaign.plot("goodput").figure.savefig(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 1000
+
+
+def test_zipped_fields_have_one_dimension(small, tmp_path):
+    pytest.importorskip("xarray")
+    zipped = SMALL.split("[sweep]")[0] + '''
+        [sweep]
+        "link.sat.delay" = ["20ms", "100ms", "50ms"]
+        "link.sat.rate" = ["1Mbit/s", "1Mbit/s", "2Mbit/s"]
+        "flow.main.tcp" = ["linux", "linux,congestion=bbr", "linux"]
+        "link.sat.queue" = ["10packets", "20packets"]
+        zip = [["link.sat.rate", "link.sat.delay", "flow.main.tcp"]]
+    '''
+    campaign = Campaign(Scenario(zipped, name="zipped"), folder=tmp_path / "one").run(progress=False, figures=False)
+    data = campaign.to_xarray()
+    assert dict(data.sizes) == {"link.sat.delay_s": 3, "link.sat.queue_packets": 2, "flow": 1, "run": 2}
+    assert not data["goodput_bps"].isnull().any()
+    # In the order of the dimension, which is sorted.
+    assert data["link.sat.delay_s"].values.tolist() == [0.02, 0.05, 0.1]
+    assert data["link.sat.rate_bps"].dims == ("link.sat.delay_s",)
+    assert data["link.sat.rate_bps"].values.tolist() == [1e6, 2e6, 1e6] and data["link.sat.rate_bps"].attrs["units"] == "bit/s"
+    assert data["flow.main.tcp"].values.tolist() == ["linux", "linux", "linux,congestion=bbr"]
+    assert dict(campaign.to_xarray("series").sizes)["link.sat.delay_s"] == 3
+    # Values that come twice are no dimension.
+    twice = zipped.replace('"50ms"', '"20ms"').replace("2Mbit/s", "1Mbit/s")
+    data = Campaign(Scenario(twice, name="twice"), folder=tmp_path / "two").run(progress=False, figures=False).to_xarray()
+    assert dict(data.sizes) == {"step": 3, "link.sat.queue_packets": 2, "flow": 1, "run": 2}
+    assert data["link.sat.delay_s"].values.tolist() == [0.02, 0.1, 0.02] and not data["goodput_bps"].isnull().any()
+
+
+def test_curves_are_called_by_what_distinguishes_them(small, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    names = ["standard", "cubic", "westwood", "bbr", "bbr1", "highspeed"]
+    zipped = SMALL.split("[sweep]")[0] + f'''
+        [sweep]
+        "flow.main.tcp" = {[f"linux,congestion={name}" for name in names]}
+        "link.sat.queue" = {[f"{number}packets" for number in range(10, 16)]}
+        "link.sat.delay" = ["20ms", "100ms"]
+        zip = [["flow.main.tcp", "link.sat.queue"]]
+    '''
+    campaign = Campaign(Scenario(zipped, name="zipped"), folder=tmp_path).run(progress=False, figures=False)
+    ax = campaign.plot("goodput", x="link.sat.delay")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [f"linux,congestion={name}" for name in names]
+    ax.figure.canvas.draw()
+    legend, axes = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert legend.y1 < axes.y0, "it hides nothing"
+    assert legend.y0 >= 0 and axes.height > 200
+    # A field that is zipped with the one along the axis follows from it.
+    along = campaign.plot("goodput", x="link.sat.queue")
+    assert [text.get_text() for text in along.get_legend().get_texts()] == ["sat delay 20 ms", "sat delay 100 ms"]
+
+
+def test_a_finished_campaign_leaves_its_tables_as_they_are(small, tmp_path):
+    def times() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.*")}
+
+    def run(runs: int = 2) -> Campaign:
+        return Campaign(small, runs=runs, folder=tmp_path).run(progress=False, figures=False)
+
+    run()
+    first, before = contents(tmp_path), times()
+    run()
+    assert times() == before and contents(tmp_path) == first
+    (tmp_path / "results.csv").unlink()
+    (tmp_path / "links.csv").write_text("mine")
+    run()
+    assert contents(tmp_path) == first, "what is missing or was touched is written again"
+    changed = (tmp_path / "runs.csv").read_text().replace("1", "2")
+    (tmp_path / "runs.csv").write_text(changed)
+    run()
+    assert contents(tmp_path) == first
+    assert run(3).results.to_dict()["run"] == [0, 1, 2, 0, 1, 2]
+    assert run().results.to_dict()["run"] == [0, 1, 0, 1], "fewer runs are other tables"
+
+
+def test_columns_of_swept_fields_have_their_units(small, tmp_path):
+    grid = {"link.sat.rate": ["1Mbit/s", "2Mbit/s"], "flow.main.bytes": ["10KB", "20KB"]}
+    campaign = Campaign(small, grid=grid, runs=1, folder=tmp_path).run(progress=False)
+    assert campaign.columns == {
+        "link.sat.delay": "link.sat.delay_s",
+        "link.sat.rate": "link.sat.rate_bps",
+        "flow.main.bytes": "flow.main.bytes",
+    }
+    assert set(campaign.columns.values()) < set(campaign.summary.columns)
+
+
+def test_counts_and_clients_that_cannot_be_are_refused(small, tmp_path):
+    campaign = Campaign(small, folder=tmp_path)
+    for threads in (0, -1):
+        with pytest.raises(ValueError, match=f"threads is {threads} .expected 1 or more."):
+            campaign.run(threads=threads)
+    with pytest.raises(TypeError, match=r"client is 'localhost:8786' \(expected distributed.Client\('localhost:8786'\)\)"):
+        campaign.run("localhost:8786")
+    for runs in (0, -1):
+        with pytest.raises(ScenarioError, match=f"runs = {runs} is out of range .expected 1 to 100000."):
+            Campaign(small, runs=runs)
+    with pytest.raises(ValueError, match="rows is -1"):
+        campaign.run(progress=False, figures=False).summary.head(-1)
+
+
+def test_what_is_not_installed_is_named(small, tmp_path, monkeypatch):
+    table = Campaign(small, folder=tmp_path).run(progress=False, figures=False).summary
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ModuleNotFoundError, match="to_polars needs polars: pip install polars"):
+        table.to_polars()
+
+
+def test_background_has_no_transfers_unless_it_says_so(tmp_path):
+    text = SMALL.split("[sweep]")[0].replace('to = "b"', 'to = "b"\nworkload = "poisson"\nload = "20%"\nof = "sat"')
+    campaign = Campaign(Scenario(text, name="noise"), folder=tmp_path / "noise").run(progress=False, figures=False)
+    with pytest.raises(NoResults, match="unless they say `background = false`"):
+        campaign.table("transfers")
+    assert "There is no `transfers.csv`" in (tmp_path / "noise" / "README.md").read_text()
+    kept = Scenario(text, name="kept").set("flow.main.background", False)
+    assert len(Campaign(kept, folder=tmp_path / "kept").run(progress=False, figures=False).table("transfers")) > 3

@@ -11,18 +11,33 @@ from pathlib import Path
 import pytest
 
 import bentpipe
-from bentpipe import _bentpipe, campaign, captures, errors, plotting, scenario, tables, tcp
+from bentpipe import (
+    _bentpipe,
+    campaign,
+    captures,
+    connection,
+    control,
+    errors,
+    inspection,
+    network,
+    path,
+    plotting,
+    scenario,
+    tables,
+    tcp,
+)
 
-MODULES = [campaign, captures, errors, plotting, scenario, tables, tcp]
+MODULES = [campaign, captures, connection, control, errors, inspection, network, path, plotting, scenario, tables, tcp]
 #: What has examples in its documentation string.
 WITH_EXAMPLES = {
-    campaign.Campaign: ["plot", "to_xarray"],
+    campaign.Campaign: ["columns", "plot", "to_xarray"],
     captures.read_capture: [],
-    scenario.Scenario: ["build"],
+    scenario.Scenario: ["build", "with_controls"],
     scenario.examples: [],
     tables.Table: [],
     tcp.CongestionControl: [],
     tcp.Connection: [],
+    tcp.Network: [],
     tcp.Path: ["step"],
     tcp.presets: [],
 }

@@ -184,3 +184,118 @@ def test_what_cannot_be_is_refused():
     server = tcp.Connection.accept(0.0, syn)
     with pytest.raises(ValueError, match="opens no connection"):
         tcp.Connection.accept(0.0, server.transmit(0.0))
+
+
+def test_the_way_back_has_a_rate_of_its_own():
+    path = tcp.Path(rate="8Mbit/s", delay="10ms", back_rate="1Mbit/s")
+    path.client.write(b"x")
+    path.serve(bytes(500_000))
+    done = list(path.run(until=60))[-1].time
+    # 500 KB of payload and its headers at 1 Mbit/s.
+    assert 4.1 < done < 4.5
+
+
+def test_a_trace_is_that_of_a_scenario_s_link(tmp_path):
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate,delay_ms\n0,8Mbit/s,10\n1,1Mbit/s,100\n")
+
+    def observed(**options) -> tuple[float, float]:
+        path = tcp.Path(trace=trace, **options)
+        path.client.write(b"x")
+        path.serve(bytes(2_000_000))
+        list(path.run(until=1.0))
+        early = path.server.observe()
+        list(path.run(until=6.0))
+        late = path.server.observe()
+        return (late.delivered - early.delivered) * 8 / 5e6, late.srtt
+
+    rate, srtt = observed()
+    assert 0.8 < rate < 1.3 and srtt > 0.2
+    # The delay is the trace's, and the rate is not.
+    rate, _ = observed(back_rate="2Mbit/s")
+    assert 1.7 < rate < 2.0
+    back = tmp_path / "back.csv"
+    back.write_text("time_s,rate\n0,500kbit/s\n")
+    rate, srtt = observed(back_trace=back)
+    assert 0.4 < rate < 0.5
+    with pytest.raises(ValueError, match="trace: cannot read"):
+        tcp.Path(trace=tmp_path / "none.csv")
+
+
+def test_what_the_server_writes_is_as_much_as_there_is_room_for(monkeypatch):
+    written: list[int] = []
+    write = tcp.Connection.write
+    monkeypatch.setattr(tcp.Connection, "write", lambda end, data: (written.append(len(data)), write(end, data))[1])
+    path = tcp.Path(rate="100Mbit/s", delay="10ms")
+    path.client.write(b"x")
+    path.serve(bytes(30_000_000))
+    list(path.run(until=1.0))
+    assert path.server.observe().delivered > 5_000_000
+    # Nothing of what is left is copied at each event, of which there are thousands.
+    assert sum(written) < 1.2 * path.server.observe().delivered + 8_000_000
+
+
+def test_flows_share_a_link():
+    flows = [tcp.Flow("one"), tcp.Flow("other", "linux,congestion=bbr", start=2.0), tcp.Flow("short", size=50_000, start=3.0)]
+    network = tcp.Network(flows, rate="10Mbit/s", delay="20ms", queue="100packets")
+    sent = list(network.run(until=10.0))
+    assert network.now == 10.0 and network.delivered("short") == 50_000
+    assert network.sender("short").state in ("FIN-WAIT-2", "TIME-WAIT") and network.receiver("short").state == "CLOSE-WAIT"
+    both = network.delivered("one") + network.delivered("other")
+    assert 0.85 < both * 8 / 10e6 / 10.0 < 0.97 and network.delivered("other") > 1_000_000
+    assert {event.end for event in sent} == {name + end for name in ("one", "other", "short") for end in ("", "'s receiver")}
+    assert next(event.time for event in sent if event.end == "other") == 2.0
+    again = tcp.Network(flows, rate="10Mbit/s", delay="20ms", queue="100packets")
+    assert [str(event) for event in again.run(until=10.0)] == [str(event) for event in sent]
+
+
+def test_a_network_has_controls_and_losses_and_a_way_back():
+    class Steady(tcp.CongestionControl):
+        decides_in_recovery = True
+
+        def on_ack(self, smss):
+            return 10 * smss
+
+        on_loss = on_ack
+
+    flows = [tcp.Flow(str(number), control=Steady()) for number in range(3)]
+    network = tcp.Network(flows, rate="50Mbit/s", delay="50ms", back_rate="5Mbit/s", loss="0.1%", seed=3)
+    assert sum(1 for _ in network.run(until=20.0)) > 8_000
+    for number in range(3):
+        # Ten segments in each round trip of 100 ms.
+        assert network.delivered(str(number)) * 8 / 20 == pytest.approx(10 * 1448 * 8 / 0.1, rel=0.03)
+    same = Steady()
+    with pytest.raises(ValueError, match="one object as their control"):
+        tcp.Network([tcp.Flow("a", control=same), tcp.Flow("b", control=same)])
+    with pytest.raises(ValueError, match="one name"):
+        tcp.Network([tcp.Flow("a"), tcp.Flow("a")])
+    with pytest.raises(KeyError, match="there is no flow 'b'"):
+        tcp.Network([tcp.Flow("a")]).sender("b")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: tcp.Path(seed=-1), "seed is -1 .expected 0 or more."),
+        (lambda: tcp.Link(seed=-1), "seed is -1 .expected 0 or more."),
+        (lambda: tcp.Path().client.read(-1), "limit is -1 .expected 0 or more."),
+        (lambda: tcp.Path().run(until=float("nan")), "until is nan"),
+        (lambda: tcp.Path().run(until=-1), "until is -1 .expected seconds from now on: 0.0."),
+        (lambda: tcp.Network([]).run(until=-1), "until is -1"),
+        (lambda: tcp.Path(server="linux,congestion=cubik"), "`cubik`"),
+        (lambda: tcp.Path(client="linus"), "linus"),
+        (lambda: tcp.Network([tcp.Flow("a", receiver="linux,iw=x")]), "iw"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_time_does_not_go_back():
+    client, link = tcp.Connection.connect(1.0), tcp.Link(delay="10ms")
+    link.send(1.0, client.transmit(1.0))
+    for call in (client.transmit, client.timeout, link.receive):
+        with pytest.raises(ValueError, match="a moment of 0.5 s after one of 1 s: time does not go back"):
+            call(0.5)
+    assert link.receive(1.5).flags == "SYN"

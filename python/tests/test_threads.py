@@ -38,8 +38,8 @@ def others_go_on():
 
 def test_while_a_scenario_is_read(others_go_on, small):
     text = str(small.sweep({"link.sat.loss": [number / 1000 for number in range(500)]}))
-    assert others_go_on(lambda: _bentpipe.Experiment.parse("x", text, None, [])) > 0
-    assert others_go_on(lambda: _bentpipe.Experiment.of_parts("x", text, {})) > 0
+    assert others_go_on(lambda: _bentpipe.Experiment.parse("x", text, None, [], [])) > 0
+    assert others_go_on(lambda: _bentpipe.Experiment.of_parts("x", text, {}, [])) > 0
 
 
 def test_while_stored_runs_are_looked_at(others_go_on, small, tmp_path):

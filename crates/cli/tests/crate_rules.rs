@@ -29,7 +29,7 @@ daemon    core gateway capture record linux config terminal
 testbed   core gateway linux config links scenario results emulator
 lab       core gateway capture record plot config links scenario results
 papers    core capture plot scenario results lab
-python    core capture config scenario lab sim
+python    core capture config links scenario results lab sim
 bench     core gateway plot links scenario results sim linux testbed lab
 cli       core capture plot config links scenario results sim linux terminal emulator daemon testbed lab papers bench
 ";

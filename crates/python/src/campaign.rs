@@ -1,5 +1,6 @@
 //! An experiment on this machine's threads.
 
+use crate::control::Simulator;
 use crate::error;
 use crate::experiment::Experiment;
 use crate::progress::{Progress, outcome};
@@ -35,14 +36,8 @@ pub(crate) fn run<'py>(
     let (_, store) = Folder::open(&folder).map_err(error::os)?;
     let stop = AtomicBool::new(false);
     let counts = Progress::default();
-    let options = Options {
-        runner: &bentpipe_sim::run_into,
-        threads,
-        point: None,
-        run: None,
-        shard: None,
-        stop: &stop,
-    };
+    let options =
+        Options { runner: &Simulator, threads, point: None, run: None, shard: None, stop: &stop };
     let executed = thread::scope(|scope| {
         let work =
             scope.spawn(|| execute(experiment, &store, &options, &|event| counts.on_event(&event)));
@@ -105,7 +100,9 @@ pub(crate) fn finish(
         if !figures {
             folder = folder.without_figures();
         }
-        folder.write(experiment, &store, executed)?;
+        if !folder.is_current(experiment, executed) {
+            folder.write(experiment, &store, executed)?;
+        }
         Ok(())
     };
     py.detach(write).map_err(error::os)?;

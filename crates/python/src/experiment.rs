@@ -1,5 +1,6 @@
 //! Experiments: a scenario with its sweep and repetitions, checked.
 
+use crate::control::{Control, externals};
 use crate::error;
 use bentpipe_lab::{EXAMPLES, Source, SourceError};
 use bentpipe_scenario::{Change, Experiment as Checked};
@@ -34,7 +35,8 @@ impl Experiment {
         Ok((source.text().to_owned(), folder))
     }
 
-    /// Of a scenario's text, which is called `name` in messages, with changes of fields.
+    /// Of a scenario's text, which is called `name` in messages, with changes of fields and
+    /// congestion controls in Python.
     #[staticmethod]
     fn parse(
         py: Python<'_>,
@@ -42,10 +44,12 @@ impl Experiment {
         text: &str,
         folder: Option<PathBuf>,
         changed: Vec<(String, String)>,
+        controls: Vec<PyRef<'_, Control>>,
     ) -> PyResult<Experiment> {
         let source = Source::of_text(&name, text, folder);
         let changes = changes(changed);
-        let checked = py.detach(|| source.experiment(&changes));
+        let controls = externals(&controls);
+        let checked = py.detach(|| source.experiment_with(&changes, &controls));
         let checked = Arc::new(checked.map_err(|failed| error::scenario(py, &failed))?);
         for note in checked.notes() {
             let note = CString::new(note.replace('\0', ""))?;
@@ -61,10 +65,12 @@ impl Experiment {
         name: String,
         text: &str,
         files: BTreeMap<String, String>,
+        controls: Vec<PyRef<'_, Control>>,
     ) -> PyResult<Experiment> {
         let read =
             |path: &str| files.get(path).cloned().ok_or_else(|| "it was not sent".to_owned());
-        let checked = py.detach(|| Checked::parse(&name, text, &read));
+        let controls = externals(&controls);
+        let checked = py.detach(|| Checked::parse_with(&name, text, &[], &read, &controls));
         let checked = Arc::new(checked.map_err(|failed| error::scenario(py, &failed))?);
         Ok(Experiment { name, checked })
     }
@@ -94,6 +100,14 @@ impl Experiment {
     /// The paths of the swept fields.
     fn swept(&self) -> Vec<String> {
         self.checked.swept().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The same by groups: the fields of one change in step. Each with the number of its steps.
+    fn zipped(&self) -> Vec<(Vec<String>, usize)> {
+        let groups = self.checked.zipped().into_iter();
+        groups
+            .map(|(group, steps)| (group.into_iter().map(str::to_owned).collect(), steps))
+            .collect()
     }
 
     /// The text, changes included.

@@ -5,6 +5,7 @@
 mod campaign;
 mod capture;
 mod columns;
+mod control;
 mod error;
 mod experiment;
 mod plan;
@@ -28,13 +29,15 @@ mod _bentpipe {
     #[pymodule_export]
     use super::columns::{columns, quantities};
     #[pymodule_export]
+    use super::control::Control;
+    #[pymodule_export]
     use super::experiment::{Experiment, examples};
     #[pymodule_export]
     use super::plan::Plan;
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
-    use super::tcp::{Connection, Link, Segment, presets};
+    use super::tcp::{Connection, Link, Segment, check_tcp, presets};
     #[pymodule_export]
     use super::worker::{Stop, make_runs};
 
@@ -42,6 +45,8 @@ mod _bentpipe {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let named: Vec<_> = bentpipe_scenario::reference::tables_by_name().collect();
         module.add("TABLES_BY_NAME", named)?;
+        module.add("ON_ACK", super::control::ON_ACK)?;
+        module.add("ON_LOSS", super::control::ON_LOSS)?;
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
         module.add("RESULTS_VERSION", bentpipe_lab::version())
     }

@@ -1,5 +1,6 @@
 //! Runs for an experiment whose plan is elsewhere.
 
+use crate::control::Simulator;
 use crate::error;
 use crate::experiment::Experiment;
 use bentpipe_lab::{Attempt, Key, Shipment, Store, make};
@@ -69,9 +70,7 @@ fn all(experiment: &Checked, jobs: &[(usize, u32)], stop: &AtomicBool) -> io::Re
             Some(point) if point.index == index => point,
             _ => experiment.point(index),
         };
-        match make(&bentpipe_sim::run_into, &store, &point, run, &mut |_| {
-            !stop.load(Ordering::Relaxed)
-        })? {
+        match make(&Simulator, &store, &point, run, &mut |_| !stop.load(Ordering::Relaxed))? {
             Attempt::Made(_) => {
                 ended.push((index, run, Ok(store.pack(Key::of(&point.canonical, run))?)));
             }

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _bentpipe
 from .captures import Capture, read_capture
 from .errors import Cancelled, NoResults, RunsFailed
+from .inspection import Factory
+from .plotting import column_of
 from .progress import Told, shown
 from .scenario import UNNAMED, Scenario
 from .tables import Table
@@ -48,6 +50,7 @@ class Campaign:
         min_runs: int | None = None,
         max_runs: int | None = None,
         folder: str | Path | None = None,
+        controls: Mapping[str, Factory] | None = None,
     ) -> None:
         """Of a scenario, or of a file's or an example's name.
 
@@ -60,8 +63,12 @@ class Campaign:
             max_runs: with `until`: at most so many.
             folder: where results go. Without it `results/NAME`; what has no name, as a scenario that was built in Python,
                 has a folder of its own below `results`, named by its digest: other grids and numbers of runs go there, too.
+            controls: congestion controls in Python, by the names that TCPs of scenario and grid have for them; see
+                `Scenario.with_controls`.
         """
-        scenario = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+        scenario = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario, controls=controls)
+        if controls:
+            scenario = scenario.with_controls(controls)
         own = Path("results", _folder_name(scenario))
         if grid:
             scenario = scenario.sweep(grid)
@@ -85,6 +92,8 @@ class Campaign:
         Ctrl-C keeps what is finished, and so does `cancel`; the same call goes on from there. A figure that cannot be drawn
         is a warning: results are there all the same.
 
+        Tables that are those of the runs already are left as they are.
+
         Args:
             client: of a Dask cluster that makes the runs; without one this machine does.
             threads: without a cluster: so many (as many as there are cores).
@@ -102,8 +111,15 @@ class Campaign:
             BentpipeError: the cluster has given runs up. What came back is kept, and no tables are written.
             Cancelled: another thread has called `cancel`.
             OSError: the folder cannot be written.
+            TypeError: `client` is none.
+            ValueError: there cannot be so many `threads`.
             VersionMismatch: a worker has another version of bentpipe.
         """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads} (expected 1 or more)")
+        if client is not None and not hasattr(client, "submit"):
+            given = f"distributed.Client({client!r})" if isinstance(client, str) else "a distributed.Client"
+            raise TypeError(f"client is {client!r} (expected {given})")
         figures = not self._grid if figures is None else figures
         cancelled = threading.Event()
         self._under_way.add(cancelled)
@@ -135,7 +151,7 @@ class Campaign:
             return _bentpipe.run(experiment, self.folder, threads, look, figures)
         from .cluster import run_on
 
-        return run_on(client, experiment, self.folder, look, figures)
+        return run_on(client, self.scenario, self.folder, look, figures)
 
     def cancel(self) -> None:
         """Ends what `run` is doing in another thread, here or on a cluster: it raises `Cancelled` there within a second or
@@ -262,8 +278,10 @@ class Campaign:
         self._check_folder()
         path = self.folder / f"{name}.parquet"
         if not path.exists():
-            there = ", ".join(self.tables) or "nothing was run yet"
-            raise NoResults(f"{self.folder} has no table `{name}` ({there})")
+            there = ", ".join(self.tables)
+            none = f"no table `{name}` (there are {there})" if there else "no tables: nothing was run yet"
+            why = "; flows of `poisson` and `web` are background and have no rows there unless they say `background = false`"
+            raise NoResults(f"{self.folder} has {none}{why if there and name == 'transfers' else ''}")
         return Table(path)
 
     def _check_folder(self) -> None:
@@ -299,7 +317,9 @@ class Campaign:
     def to_xarray(self, table: str = "results") -> Any:
         """A table as an `xarray.Dataset`, with the units of its variables in their attributes (`units`).
 
-        Its dimensions are the swept fields, the flow (the link and its ends, the gateway, the group), and the run. Those of
+        Its dimensions are the swept fields, the flow (the link and its ends, the gateway, the group), and the run. Fields that
+        are swept in step (`zip`) have one dimension together: the first of them whose values all differ, or else `step`, a
+        number from 0; the others are its coordinates. A field's name is that of its column (`columns`). Those of
         "transfers" have a number within flow and run besides; those of "series" are the moment `time_s` and the `element`,
         with a variable for each quantity that was recorded, but for `sequence`. Cells that no run has are NaN.
 
@@ -322,11 +342,31 @@ class Campaign:
 
         return dataset(self, table)
 
-    def _swept(self, columns: list[str]) -> list[str]:
-        from .plotting import column_of
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of the swept fields, by the fields' paths. A quantity's column has its unit at the end:
+        `link.sat.rate` is in `link.sat.rate_bps`.
 
-        found = (column_of(path, columns) for path in self.scenario.swept)
-        return [name for name in found if name is not None]
+        Raises:
+            NoResults: nothing was run yet.
+
+        Examples:
+            >>> grid = {"link.sat.rate": ["1Mbit/s", "2Mbit/s"], "flow.download.bytes": ["10KB"]}
+            >>> campaign = Campaign("geo-download", grid=grid, runs=1, folder=tmp / "columns").run()
+            >>> campaign.columns
+            {'flow.download.bytes': 'flow.download.bytes', 'link.sat.rate': 'link.sat.rate_bps'}
+            >>> campaign.summary.to_pandas()[campaign.columns["link.sat.rate"]].max()
+            np.float64(2000000.0)
+        """
+        there = self.table("runs").columns
+        found = {path: column_of(path, there) for path in self.scenario.swept}
+        return {path: name for path, name in found.items() if name is not None}
+
+    def _zipped(self) -> list[tuple[list[str], int]]:
+        """The columns of swept fields, by groups of which each changes in step; and the number of its steps."""
+        columns = self.columns
+        groups = self.scenario.experiment.zipped()
+        return [([columns[path] for path in group if path in columns], steps) for group, steps in groups]
 
     def plot(
         self,
@@ -338,7 +378,7 @@ class Campaign:
     ) -> matplotlib.axes.Axes:
         """Means of a figure over a swept field, with confidence intervals; a curve for each flow and for each combination of
         the other fields. An axis whose values span two decades or more is logarithmic (with a linear piece at zero, if that
-        is among them).
+        is among them). A curve's name has what distinguishes it from the others; many or long ones stand below the axes.
 
         Args:
             metric: what `summary` has a mean of: "goodput", "completion", "retransmissions" …

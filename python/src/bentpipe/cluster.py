@@ -17,6 +17,7 @@ there is a healthy one. A run that no worker can make, alone and after two other
 from __future__ import annotations
 
 import hashlib
+import pickle
 import threading
 import time
 from collections import OrderedDict, deque
@@ -29,6 +30,8 @@ from uuid import uuid4
 
 from . import _bentpipe
 from .errors import BentpipeError, VersionMismatch
+from .scenario import Scenario
+from .tables import needed
 
 __all__ = ["run_on"]
 
@@ -47,14 +50,14 @@ Ended = tuple[str, "list[tuple[str, bytes]] | None", "str | None"]
 
 def run_on(
     client: Any,
-    experiment: _bentpipe.Experiment,
+    scenario: Scenario,
     folder: Path,
     look: Callable[[int, int], None],
     figures: bool,
 ) -> dict[str, Any]:
     """Makes the runs that are missing by `client`'s cluster, and then the tables and figures in `folder`. `look` is called
     now and then with how many runs are finished and how many are needed; what it raises ends all."""
-    return _Runs(client, experiment, folder, figures).make(look)
+    return _Runs(client, scenario, folder, figures).make(look)
 
 
 class _Try(Enum):
@@ -77,13 +80,14 @@ class _Batch:
 class _Runs:
     """Runs that are under way."""
 
-    def __init__(self, client: Any, experiment: _bentpipe.Experiment, folder: Path, figures: bool) -> None:
+    def __init__(self, client: Any, scenario: Scenario, folder: Path, figures: bool) -> None:
+        needed("distributed", "a campaign on a cluster")
         from distributed import Event, as_completed
 
         self._client = client
         self._workers = _Workers(client)
-        self._plan = _bentpipe.Plan(experiment, folder, self._workers.threads(), figures)
-        self._parts = experiment.parts()
+        self._plan = _bentpipe.Plan(scenario.experiment, folder, self._workers.threads(), figures)
+        self._scenario = _pickled(scenario)
         self._stop = Event(f"bentpipe-stop-{uuid4()}", client=client)
         self._batches: dict[Any, _Batch] = {}
         self._completed = as_completed()
@@ -127,7 +131,7 @@ class _Runs:
 
     def _submit(self, jobs: list[Job], attempt: _Try) -> None:
         key = _key(jobs) + (f"{attempt.value}-{uuid4().hex[:8]}" if attempt is not _Try.FIRST else "")
-        arguments = self._parts, jobs, _bentpipe.RESULTS_VERSION, self._stop.name
+        arguments = self._scenario, jobs, _bentpipe.RESULTS_VERSION, self._stop.name
         future = self._client.submit(make_batch, *arguments, key=key, pure=False, **self._workers.healthy())
         self._batches[future] = _Batch(jobs, attempt)
         self._completed.add(future)
@@ -245,19 +249,39 @@ def _key(jobs: list[Job]) -> str:
     return f"bentpipe-{digest[:32]}"
 
 
-_experiments: OrderedDict[str, _bentpipe.Experiment] = OrderedDict()
+_experiments: OrderedDict[bytes, _bentpipe.Experiment] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _experiment(parts: tuple[str, str, dict[str, str]]) -> _bentpipe.Experiment:
+def _pickled(scenario: Scenario) -> bytes:
+    """With the classes of its congestion controls: those of the notebook or the program by their code, those of modules by
+    their names.
+
+    Raises:
+        BentpipeError: one of them cannot go to workers.
+    """
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(scenario)
+    except Exception as error:
+        raise BentpipeError(f"a congestion control in Python cannot be sent to workers: {error}") from error
+
+
+def _experiment(pickled: bytes) -> _bentpipe.Experiment:
     """Read once, and kept for the next batch."""
-    key = hashlib.sha256(repr(parts).encode()).hexdigest()
     with _lock:
-        if key not in _experiments:
-            _experiments[key] = _bentpipe.Experiment.of_parts(*parts)
+        if pickled not in _experiments:
+            try:
+                _experiments[pickled] = pickle.loads(pickled).experiment
+            except ImportError as error:
+                raise BentpipeError(
+                    f"the worker {_address()} does not have a congestion control in Python: {error} "
+                    "(a class of the notebook or the program is sent along; one of a module has to be there)"
+                ) from error
             while len(_experiments) > 4:
                 _experiments.popitem(last=False)
-        return _experiments[key]
+        return _experiments[pickled]
 
 
 class SickWorker(Exception):
@@ -274,7 +298,7 @@ class SickWorker(Exception):
 
 
 def make_batch(
-    parts: tuple[str, str, dict[str, str]], jobs: list[Job], version: str, stop_name: str
+    scenario: bytes, jobs: list[Job], version: str, stop_name: str
 ) -> tuple[list[Ended], float]:
     """Makes runs on a worker. What it returns has what came of each, but for those that `stop_name`'s event has ended; and
     how long all took.
@@ -293,7 +317,7 @@ def make_batch(
     watch = threading.Thread(target=_watch, args=(stop_name, stop, ended, _client()), daemon=True)
     watch.start()
     try:
-        runs = _bentpipe.make_runs(_experiment(parts), [(point, run) for point, run, _ in jobs], stop)
+        runs = _bentpipe.make_runs(_experiment(scenario), [(point, run) for point, run, _ in jobs], stop)
     except OSError as error:
         raise SickWorker(_address(), str(error)) from error
     finally:

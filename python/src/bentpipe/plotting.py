@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import NoResults
+from .tables import needed
 
 if TYPE_CHECKING:
     from .campaign import Campaign
@@ -30,8 +31,7 @@ def column_of(path: str, columns: list[str]) -> str | None:
 
 def curves(campaign: Campaign, metric: str, *, x: str | None, confidence: int, ax: Any) -> Any:
     """See `Campaign.plot`."""
-    import matplotlib.pyplot as plt
-
+    plt = needed("matplotlib.pyplot", "plot")
     if confidence not in (95, 99):
         raise ValueError(f"confidence is 95 or 99 per cent, not {confidence}")
     table = campaign.summary
@@ -40,24 +40,20 @@ def curves(campaign: Campaign, metric: str, *, x: str | None, confidence: int, a
         there = [name.split("_mean")[0] for name in table.columns if "_mean" in name]
         raise NoResults(f"there is no figure `{metric}` (there are {', '.join(there)})")
     columns = table.to_dict()
-    swept = campaign._swept(table.columns)
     along = _along(campaign, x, table.columns)
     factor, unit = _unit(mean)
     x_factor, x_unit = _unit(along)
     half = columns[mean.replace("_mean", f"_half_width_{confidence}")]
-    others = [name for name in swept if name != along]
-    flows = list(dict.fromkeys(columns["flow"]))
+    rows = [row for row, value in enumerate(columns[mean]) if value is not None]
+    others = _telling(campaign, along, {name: [column[row] for row in rows] for name, column in columns.items()})
     lines: dict[str, list[tuple[Any, float, float]]] = {}
-    for row, value in enumerate(columns[mean]):
-        if value is None:
-            continue
-        parts = [f"{_short(name)} {quantity(columns[name][row], name)}" for name in others]
-        if len(flows) > 1 or not parts:
-            parts.insert(0, columns["flow"][row])
-        position = columns[along][row]
+    for row in rows:
+        value, position = columns[mean][row], columns[along][row]
+        parts = [_part(columns[name][row], name) for name in others] or [columns["flow"][row]]
         position = position * x_factor if isinstance(position, (int, float)) else position
         lines.setdefault(", ".join(parts), []).append((position, value * factor, (half[row] or 0.0) * factor))
-    if ax is None:
+    own = ax is None
+    if own:
         _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
     for number, (label, points) in enumerate(lines.items()):
         positions, values, errors = zip(*points)
@@ -80,8 +76,40 @@ def curves(campaign: Campaign, metric: str, *, x: str | None, confidence: int, a
     if campaign.scenario.title:
         ax.set_title(campaign.scenario.title)
     if len(lines) > 1:
-        ax.legend()
+        _legend(ax, list(lines), own)
     return ax
+
+
+def _telling(campaign: Campaign, along: str, columns: dict[str, list[Any]]) -> list[str]:
+    """The fewest columns that tell curves apart: the flow and swept fields, without those that follow from others."""
+    candidates = [name for group, _ in campaign._zipped() for name in group if name != along]
+    candidates = [name for name in ["flow", *candidates] if len(set(columns[name])) > 1]
+    # A field that is zipped with the one along the axis changes with it, unless that has values that come twice.
+    where = lambda names: len(set(zip(*(columns[name] for name in [along, *names]))))
+    rows = where(candidates)
+    for name in reversed(candidates):
+        fewer = [other for other in candidates if other != name]
+        if where(fewer) == rows:
+            candidates = fewer
+    return candidates
+
+
+def _part(value: Any, column: str) -> str:
+    """What a curve's name says of a column. A text speaks for itself, a number does not."""
+    return str(value) if isinstance(value, str) else f"{_short(column)} {quantity(value, column)}"
+
+
+def _legend(ax: Any, labels: list[str], own: bool) -> None:
+    """Within the axes if it is small; else below them, where it hides nothing."""
+    longest = max(len(label) for label in labels)
+    if len(labels) <= 5 and longest <= 30:
+        ax.legend()
+        return
+    across = max(1, min(len(labels), 84 // (longest + 6)))
+    if own:
+        width, height = ax.figure.get_size_inches()
+        ax.figure.set_size_inches(width, height + 0.2 * -(-len(labels) // across))
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=across, fontsize="small", frameon=False)
 
 
 def _along(campaign: Campaign, x: str | None, columns: list[str]) -> str:

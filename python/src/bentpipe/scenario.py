@@ -10,6 +10,7 @@ from typing import Any
 import tomli_w
 
 from . import _bentpipe
+from .inspection import Factory, registered
 
 __all__ = ["Scenario", "examples"]
 
@@ -82,6 +83,7 @@ class Scenario:
         name: str = UNNAMED,
         folder: str | Path | None = None,
         changes: Iterable[tuple[str, str]] = (),
+        controls: Mapping[str, Factory] | None = None,
     ) -> None:
         """Of a TOML text.
 
@@ -90,31 +92,47 @@ class Scenario:
             name: what messages call it, and the folder of its results.
             folder: where the files lie that it names, such as traces; without one, only those of the examples are known.
             changes: fields and their new values, as TOML.
+            controls: congestion controls in Python by the names that its TCPs have for them; see `with_controls`.
         """
         self._text = text
         self.name = name
         self._folder = None if folder is None else Path(folder)
         self._changes = list(changes)
-        self.experiment = _bentpipe.Experiment.parse(name, text, self._folder, self._changes)
+        self._controls = dict(controls or {})
+        known = registered(self._controls)
+        identities = [
+            (f"control.{name}.{key}", toml(value, key))
+            for name, control in zip(self._controls, known)
+            for key, value in (("class", control.about), ("digest", control.digest))
+        ]
+        self.experiment = _bentpipe.Experiment.parse(name, text, self._folder, identities + self._changes, known)
 
     @classmethod
-    def load(cls, name: str | Path) -> Scenario:
-        """A scenario's file, or an example by its name (`examples()` has them).
+    def load(cls, name: str | Path, *, controls: Mapping[str, Factory] | None = None) -> Scenario:
+        """A scenario's file, or an example by its name (`examples()` has them), with `controls` as in `with_controls`.
 
         Raises:
             FileNotFoundError: there is neither.
             ScenarioError: it cannot be used.
         """
         text, folder = _bentpipe.Experiment.find(Path(name))
-        return cls(text, name=str(name), folder=folder)
+        return cls(text, name=str(name), folder=folder, controls=controls)
 
     @classmethod
-    def build(cls, title: str = "", *, name: str = UNNAMED, folder: str | Path | None = None, **tables: Any) -> Scenario:
+    def build(
+        cls,
+        title: str = "",
+        *,
+        name: str = UNNAMED,
+        folder: str | Path | None = None,
+        controls: Mapping[str, Factory] | None = None,
+        **tables: Any,
+    ) -> Scenario:
         """A scenario from Python's dictionaries, with the tables and keys of a file (docs/scenario-format.md).
 
         A key that is no name in Python is written with `_` for `-`, and `from_` for `from`. Names of your own, such as
         those of hosts and links, stay as they are. Lines in messages are those of the text that comes of it
-        (`print(scenario)`).
+        (`print(scenario)`). `controls` are as in `with_controls`.
 
         Raises:
             ScenarioError: it cannot be used.
@@ -131,7 +149,7 @@ class Scenario:
         """
         document = {"title": title} if title else {}
         document |= {_key(key): plain(value, _key(key)) for key, value in tables.items()}
-        return cls(tomli_w.dumps(document), name=name, folder=folder)
+        return cls(tomli_w.dumps(document), name=name, folder=folder, controls=controls)
 
     def set(self, path: str, value: Any) -> Scenario:
         """The same with another value of a field, by its path as in a sweep: `"link.sat.loss"`.
@@ -159,9 +177,35 @@ class Scenario:
         rules = {"runs": runs, "until": until, "min": min, "max": max}
         return self._changed([(f"repeat.{key}", toml(value, key)) for key, value in rules.items() if value is not None])
 
-    def _changed(self, changes: list[tuple[str, str]]) -> Scenario:
+    def with_controls(self, controls: Mapping[str, Factory]) -> Scenario:
+        """The same, with congestion controls in Python that its TCPs may name: those of hosts, flows and gateways.
+
+        Args:
+            controls: classes as `bentpipe.tcp.CongestionControl`, by the names that TCPs have for them:
+                `congestion=copa`. Each connection has an instance of its own. What a TCP sets, as
+                `congestion=copa:delta=0.1`, is given to the class by name: `Copa(delta=0.1)`.
+
+        Raises:
+            ValueError: a name is that of one of bentpipe's own controls.
+            TypeError: one of them is no class of a control.
+
+        Examples:
+            >>> class Steady(tcp.CongestionControl):
+            ...     def __init__(self, segments=20):
+            ...         self.segments = segments
+            ...     def on_ack(self, smss):
+            ...         return self.segments * smss
+            ...     on_loss = on_ack
+            >>> scenario = Scenario.load("geo-download", controls={"steady": Steady})
+            >>> scenario.set("host.server.tcp", "linux,congestion=steady:segments=40")
+            <Scenario 'geo-download': 4 points>
+        """
+        return self._changed([], {**self._controls, **controls})
+
+    def _changed(self, changes: list[tuple[str, str]], controls: Mapping[str, Factory] | None = None) -> Scenario:
         changes = [*self._changes, *changes]
-        return Scenario(self._text, name=self.name, folder=self._folder, changes=changes)
+        controls = self._controls if controls is None else controls
+        return Scenario(self._text, name=self.name, folder=self._folder, changes=changes, controls=controls)
 
     @property
     def title(self) -> str:
@@ -192,13 +236,14 @@ class Scenario:
 
     def __reduce__(self):
         name, text, files = self.experiment.parts()
-        return _restored, (name, text, files)
+        return _restored, (name, text, files, self._controls)
 
 
-def _restored(name: str, text: str, files: dict[str, str]) -> Scenario:
+def _restored(name: str, text: str, files: dict[str, str], controls: Mapping[str, Factory]) -> Scenario:
     scenario = object.__new__(Scenario)
     scenario._text, scenario.name, scenario._folder, scenario._changes = text, name, None, []
-    scenario.experiment = _bentpipe.Experiment.of_parts(name, text, files)
+    scenario._controls = controls
+    scenario.experiment = _bentpipe.Experiment.of_parts(name, text, files, registered(controls))
     return scenario
 
 

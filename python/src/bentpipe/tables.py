@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
 from . import _bentpipe
 
 __all__ = ["Table"]
+
+
+def needed(module: str, what: str) -> Any:
+    """A module that the package does not need in order to be installed.
+
+    Raises:
+        ModuleNotFoundError: it is not there; the message says how to get it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        install = f"pip install {module.partition('.')[0]}, or bentpipe with [all]"
+        raise ModuleNotFoundError(f"{what} needs {error.name}: {install}", name=error.name) from None
 
 
 class Table:
@@ -58,12 +74,13 @@ class Table:
 
     def head(self, rows: int = 20) -> dict[str, list[Any]]:
         """The first rows as `to_dict` has them; the others are not read."""
+        if rows < 0:
+            raise ValueError(f"rows is {rows} (expected 0 or more)")
         return self._table.to_dict(rows)
 
     def to_pandas(self) -> Any:
         """As a `pandas.DataFrame`. With pyarrow it is made of Arrow's columns, without it of lists."""
-        import pandas
-
+        pandas = needed("pandas", "to_pandas")
         try:
             import pyarrow
         except ImportError:
@@ -72,9 +89,7 @@ class Table:
 
     def to_polars(self) -> Any:
         """As a `polars.DataFrame`."""
-        import polars
-
-        return polars.DataFrame(self)
+        return needed("polars", "to_polars").DataFrame(self)
 
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"

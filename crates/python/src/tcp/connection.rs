@@ -1,30 +1,31 @@
 //! One end of a connection.
 
-use super::congestion::PythonControl;
 use super::segment::Segment;
-use super::{instant, refused, seconds};
+use super::{Clock, count, instant, refused, seconds};
+use crate::control::{self, Methods, PythonControl};
 use bentpipe_core::tcp::buffer::{Chunks, Payload};
 use bentpipe_core::tcp::connection::{self, ConnectionConfig, Event, State};
 use bentpipe_core::tcp::limiter::Limiter;
 use bentpipe_core::tcp::observation::Observation;
 use bentpipe_core::tcp::presets::PRESETS;
+use bentpipe_core::time::Instant;
 use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::SeqNum;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One end of a connection, with all that a host's TCP does. It has no clock: every call says what
 /// time it is.
-#[pyclass(unsendable, module = "bentpipe._bentpipe")]
+#[pyclass(module = "bentpipe._bentpipe")]
 pub(crate) struct Connection {
-    tcp: connection::Connection<Chunks>,
+    /// Locked by nobody for long: Python holds the object while it calls. Its garbage collector may
+    /// drop it on any thread.
+    tcp: Mutex<connection::Connection<Chunks>>,
     /// A control written in Python, until the handshake is complete.
-    control: Option<PythonControl>,
-    /// What it raised.
-    raised: Option<super::congestion::Raised>,
-    smss: Bytes,
+    control: Option<(Py<PyAny>, Arc<Methods>)>,
+    clock: Clock,
 }
 
 fn config(tcp: &str, settings: Vec<(String, String)>) -> PyResult<ConnectionConfig> {
@@ -37,29 +38,43 @@ fn config(tcp: &str, settings: Vec<(String, String)>) -> PyResult<ConnectionConf
 
 impl Connection {
     fn of(
+        now: Instant,
         tcp: connection::Connection<Chunks>,
-        control: Option<Py<PyAny>>,
-        smss: Bytes,
-    ) -> Connection {
-        let control = control.map(PythonControl::new);
-        let raised = control.as_ref().map(PythonControl::raised);
-        Connection { tcp, control, raised, smss }
+        control: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Connection> {
+        let known = |object: Bound<'_, PyAny>| -> PyResult<(Py<PyAny>, Arc<Methods>)> {
+            let methods = Methods::of(&object)?;
+            Ok((object.unbind(), Arc::new(methods)))
+        };
+        let control = control.map(known).transpose()?;
+        let tcp = Mutex::new(tcp);
+        Ok(Connection { tcp, control, clock: Clock(now) })
+    }
+
+    fn tcp(&mut self) -> &mut connection::Connection<Chunks> {
+        self.tcp.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self) -> MutexGuard<'_, connection::Connection<Chunks>> {
+        self.tcp.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Once the handshake is complete the sender takes the control that was written in Python. What
     /// that has raised is raised here.
-    fn attend(&mut self) -> PyResult<()> {
-        if self.tcp.tcb().is_some()
-            && let Some(mut control) = self.control.take()
+    fn attend(&mut self, py: Python<'_>) -> PyResult<()> {
+        let smss = self.tcp().tcb().map(|tcb| tcb.sender.smss());
+        if let Some(smss) = smss
+            && let Some((object, methods)) = self.control.take()
         {
-            control.begin(self.tcp.tcb().map_or(self.smss, |tcb| tcb.sender.smss()))?;
-            self.tcp.use_congestion(Box::new(control));
+            let usual = PythonControl::usual(smss);
+            let control = PythonControl::begin(object.bind(py), methods, usual, smss)?;
+            self.tcp().use_congestion(Box::new(control));
         }
-        self.raised.as_ref().map_or(Ok(()), super::congestion::Raised::check)
+        control::check()
     }
 
     fn observation(&self) -> Option<Observation> {
-        self.tcp.last_tcb().map(Observation::of)
+        self.look().last_tcb().map(Observation::of)
     }
 }
 
@@ -73,11 +88,12 @@ impl Connection {
         tcp: &str,
         settings: Vec<(String, String)>,
         isn: u32,
-        control: Option<Py<PyAny>>,
+        control: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Connection> {
         let config = config(tcp, settings)?;
-        let tcp = connection::Connection::connect(instant(now)?, config, SeqNum(isn));
-        Ok(Connection::of(tcp, control, config.sender.smss))
+        let now = instant(now)?;
+        let tcp = connection::Connection::connect(now, config, SeqNum(isn));
+        Connection::of(now, tcp, control)
     }
 
     /// Answers a SYN.
@@ -89,75 +105,88 @@ impl Connection {
         tcp: &str,
         settings: Vec<(String, String)>,
         isn: u32,
-        control: Option<Py<PyAny>>,
+        control: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Connection> {
         let config = config(tcp, settings)?;
-        let tcp = connection::Connection::accept(instant(now)?, config, SeqNum(isn), &syn.header);
+        let now = instant(now)?;
+        let tcp = connection::Connection::accept(now, config, SeqNum(isn), &syn.header);
         let tcp = tcp.ok_or_else(|| PyValueError::new_err("this segment opens no connection"))?;
-        Ok(Connection::of(tcp, control, config.sender.smss))
+        Connection::of(now, tcp, control)
     }
 
     /// A segment has come.
-    fn receive(&mut self, now: f64, segment: &Segment) -> PyResult<()> {
+    fn receive(&mut self, py: Python<'_>, now: f64, segment: &Segment) -> PyResult<()> {
         let payload = Payload::Bytes(&segment.payload);
-        self.tcp.handle_segment(instant(now)?, &segment.header, payload);
-        self.attend()
+        let now = self.clock.at(now)?;
+        self.tcp().handle_segment(now, &segment.header, payload);
+        self.attend(py)
     }
 
     /// The next segment to be sent now, if any.
-    fn transmit(&mut self, now: f64) -> PyResult<Option<Segment>> {
-        let Ok(sent) = self.tcp.poll_transmit(instant(now)?) else { return Ok(None) };
+    fn transmit(&mut self, py: Python<'_>, now: f64) -> PyResult<Option<Segment>> {
+        let now = self.clock.at(now)?;
+        let Ok(sent) = self.tcp().poll_transmit(now) else { return Ok(None) };
         let mut data = Vec::new();
-        self.tcp.payload(sent.data.clone(), |payload| {
+        self.tcp().payload(sent.data.clone(), |payload| {
             if let Payload::Bytes(bytes) = payload {
                 data.extend_from_slice(bytes);
             }
         });
-        self.attend()?;
-        Ok(Some(Segment { header: Arc::new(sent.tcp), payload: data.into(), cause: sent.cause }))
+        self.attend(py)?;
+        let (header, payload) = (Arc::new(sent.tcp), data.into());
+        Ok(Some(Segment { header, payload, cause: sent.cause, flow: 0 }))
     }
 
     /// Its timers that are due.
-    fn timeout(&mut self, now: f64) -> PyResult<()> {
-        self.tcp.handle_timeout(instant(now)?);
-        self.attend()
+    fn timeout(&mut self, py: Python<'_>, now: f64) -> PyResult<()> {
+        let now = self.clock.at(now)?;
+        self.tcp().handle_timeout(now);
+        self.attend(py)
     }
 
     /// When `timeout` is to be called, if ever.
     #[getter]
     fn next(&self) -> Option<f64> {
-        self.tcp.poll_timeout().map(seconds)
+        self.look().poll_timeout().map(seconds)
     }
 
     /// The application writes; returns how many bytes were taken.
     fn write(&mut self, data: &[u8]) -> usize {
-        self.tcp.write(Payload::Bytes(data))
+        self.tcp().write(Payload::Bytes(data))
     }
 
     /// The application reads at most so many bytes.
-    fn read<'py>(&mut self, py: Python<'py>, limit: u64) -> Bound<'py, PyBytes> {
+    fn read<'py>(&mut self, py: Python<'py>, limit: i128) -> PyResult<Bound<'py, PyBytes>> {
+        let limit = Bytes::new(count("limit", limit)?);
         let mut data = Vec::new();
-        self.tcp.read(Bytes::new(limit), |payload| {
+        self.tcp().read(limit, |payload| {
             if let Payload::Bytes(bytes) = payload {
                 data.extend_from_slice(bytes);
             }
         });
-        PyBytes::new(py, &data)
+        Ok(PyBytes::new(py, &data))
+    }
+
+    /// The application reads what has come, and only counts it.
+    fn discard(&mut self) -> u64 {
+        let mut bytes = 0;
+        self.tcp().read(Bytes::MAX, |payload| bytes += payload.len() as u64);
+        bytes
     }
 
     /// The application has no more to write.
     fn close(&mut self) {
-        self.tcp.close();
+        self.tcp().close();
     }
 
     /// The application gives the connection up.
     fn abort(&mut self) {
-        self.tcp.abort();
+        self.tcp().abort();
     }
 
     /// The next event for the application, if any.
     fn event(&mut self) -> Option<&'static str> {
-        Some(match self.tcp.poll_event()? {
+        Some(match self.tcp().poll_event()? {
             Event::Connected => "connected",
             Event::PeerClosed => "peer-closed",
             Event::Reset => "reset",
@@ -170,7 +199,7 @@ impl Connection {
     /// Its state in RFC 9293's words.
     #[getter]
     fn state(&self) -> &'static str {
-        match self.tcp.state() {
+        match self.look().state() {
             State::SynSent => "SYN-SENT",
             State::SynReceived => "SYN-RECEIVED",
             State::Established => "ESTABLISHED",
@@ -187,13 +216,13 @@ impl Connection {
     /// Bytes that wait to be read.
     #[getter]
     fn readable(&self) -> u64 {
-        self.tcp.readable().count()
+        self.look().readable().count()
     }
 
     /// Bytes that `write` would take now.
     #[getter]
     fn writable(&self) -> u64 {
-        self.tcp.writable().count()
+        self.look().writable().count()
     }
 
     /// What the sender knows, as a dictionary; empty before the handshake is complete. Sizes are in
@@ -220,9 +249,15 @@ impl Connection {
         state.set_item("limiter", now.limiter.map(Limiter::name))?;
         state.set_item("timeouts", now.signs.timeouts)?;
         state.set_item("recoveries", now.signs.recoveries)?;
-        state.set_item("smss", self.tcp.last_tcb().map(|tcb| tcb.sender.smss().count()))?;
+        state.set_item("smss", self.look().last_tcb().map(|tcb| tcb.sender.smss().count()))?;
         Ok(state)
     }
+}
+
+/// Refuses a TCP that `Connection.connect` would refuse.
+#[pyfunction]
+pub(crate) fn check_tcp(tcp: &str) -> PyResult<()> {
+    config(tcp, Vec::new()).map(|_| ())
 }
 
 /// The TCPs that have a name, with what each is.

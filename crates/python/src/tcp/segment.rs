@@ -17,6 +17,8 @@ pub(crate) struct Segment {
     pub(crate) header: Arc<TcpHeader>,
     pub(crate) payload: Arc<[u8]>,
     pub(crate) cause: Cause,
+    /// The number of its flow on a link that several share.
+    pub(crate) flow: u32,
 }
 
 impl LinkPacket for Segment {
@@ -81,6 +83,12 @@ impl Segment {
     #[getter]
     fn data(&self) -> &[u8] {
         &self.payload
+    }
+
+    /// The number that `Link.send` was given with it.
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.flow
     }
 
     /// Bytes of data.
