@@ -4,7 +4,7 @@ maturin builds either an extension module or programs. The program is therefore 
 files that maturin takes into a wheel's `scripts`.
 
 Both are built with Cargo's profile `release`, or with the one that `BENTPIPE_WHEEL_PROFILE` names. If there is a
-program already, `BENTPIPE_WHEEL_PROGRAM` says where, from the root of the repository.
+program already, `BENTPIPE_WHEEL_PROGRAM` says where, from the root of the repository; `none` leaves it out.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ PROFILE = ["--profile", os.environ.get("BENTPIPE_WHEEL_PROFILE", "release")]
 def build_program() -> None:
     """Builds `bentpipe`, unless it is there, and lays it where maturin finds it."""
     given = os.environ.get("BENTPIPE_WHEEL_PROGRAM")
+    if given == "none":
+        (SCRIPTS / "bentpipe").unlink(missing_ok=True)
+        SCRIPTS.mkdir(parents=True, exist_ok=True)
+        return
     program = HERE.parent / given if given else built_program()
     SCRIPTS.mkdir(parents=True, exist_ok=True)
     place = SCRIPTS / "bentpipe"
