@@ -1,6 +1,7 @@
 //! The program as its users meet it, and rules that hold over the whole tree. `live`, which takes
 //! root, is apart.
 
+mod bench_traces;
 mod circles;
 mod crate_rules;
 mod documents;

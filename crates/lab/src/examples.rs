@@ -57,6 +57,8 @@ pub const EXAMPLES: &[Example] = shipped!(
 const FILES: &[(&str, &str)] = &[
     ("cellular.trace", include_str!("../../../scenarios/cellular.trace")),
     ("handover.csv", include_str!("../../../scenarios/handover.csv")),
+    ("leo-downlink.csv", include_str!("../../../scenarios/leo-downlink.csv")),
+    ("leo-uplink.csv", include_str!("../../../scenarios/leo-uplink.csv")),
     ("rain.csv", include_str!("../../../scenarios/rain.csv")),
     ("shell.tle", include_str!("../../../scenarios/shell.tle")),
 ];

@@ -60,6 +60,9 @@ pub const FLOW_FIGURES: &[Figure<FlowRow>] = &[
     figure("completion_p95", "_s", "s", "95th percentile of the completion times", |f| {
         completion(f, |c| c.p95)
     }),
+    figure("completion_p99", "_s", "s", "99th percentile of the completion times", |f| {
+        completion(f, |c| c.p99)
+    }),
     figure("efficiency", "", "share", "goodput as a share of what the path can carry", |f| {
         f.efficiency
     }),

@@ -36,6 +36,7 @@ mod summary;
 mod swept;
 mod table_file;
 pub mod tables;
+pub mod traces;
 mod written;
 
 pub use attempt::{Attempt, make};

@@ -2,7 +2,7 @@
 //! stays in memory: its figures wait in a spool, as they are needed a second time, for their
 //! distances from the mean.
 
-use crate::figures::FLOW_FIGURES;
+use crate::figures::{FLOW_FIGURES, LINK_FIGURES};
 use crate::spool::{Spool, SpoolEntry};
 use crate::store::{Figures, RunRecord};
 use bentpipe_scenario::repeat::{FirstPass, SampleSummary};
@@ -50,6 +50,12 @@ impl ElementSummary {
     /// A flow's figure, by its name in [`FLOW_FIGURES`].
     pub fn flow_figure(&self, name: &str) -> Option<SampleSummary> {
         let index = FLOW_FIGURES.iter().position(|figure| figure.name == name)?;
+        *self.figures.get(index)?
+    }
+
+    /// The figure of a link's direction, by its name in [`LINK_FIGURES`].
+    pub fn link_figure(&self, name: &str) -> Option<SampleSummary> {
+        let index = LINK_FIGURES.iter().position(|figure| figure.name == name)?;
         *self.figures.get(index)?
     }
 }

@@ -12,6 +12,7 @@ mod plan;
 mod progress;
 mod table;
 mod tcp;
+mod traces;
 mod worker;
 
 use pyo3::prelude::*;
@@ -38,6 +39,8 @@ mod _bentpipe {
     use super::table::Table;
     #[pymodule_export]
     use super::tcp::{Connection, Link, Segment, check_tcp, presets};
+    #[pymodule_export]
+    use super::traces::TraceBench;
     #[pymodule_export]
     use super::worker::{Stop, make_runs};
 

@@ -11,6 +11,7 @@ from .captures import Capture, read_capture
 from .errors import BentpipeError, Cancelled, NoResults, RunsFailed, ScenarioError, VersionMismatch
 from .scenario import Scenario, examples
 from .tables import Table
+from .traces import TraceBench
 
 __all__ = [
     "BentpipeError",
@@ -22,6 +23,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
+    "TraceBench",
     "VersionMismatch",
     "__version__",
     "examples",

@@ -18,6 +18,7 @@ __all__ = [
     "Stop",
     "TABLES_BY_NAME",
     "Table",
+    "TraceBench",
     "VERSION",
     "check_tcp",
     "columns",
@@ -71,6 +72,22 @@ class Plan:
     def failed(self, point: int, run: int, why: str) -> None: ...
     def counts(self) -> tuple[int, int]: ...
     def finish(self) -> dict[str, Any]: ...
+
+@final
+class TraceBench:
+    def __new__(
+        cls,
+        paths: list[str],
+        contenders: list[str],
+        controls: list[str],
+        flows: list[int],
+        duration: str,
+        runs: int,
+        way: str | None,
+    ) -> TraceBench: ...
+    def text(self) -> str: ...
+    def files(self) -> dict[str, str]: ...
+    def scores(self, experiment: Experiment, folder: Path) -> str: ...
 
 @final
 class Stop:

@@ -222,6 +222,13 @@ class Scenario:
         """What each point of its sweep is called."""
         return self.experiment.labels()
 
+    @classmethod
+    def of_files(
+        cls, name: str, text: str, files: dict[str, str], *, controls: Mapping[str, Factory] | None = None
+    ) -> Scenario:
+        """Of a text and the texts of the files that it names, by their names in it."""
+        return _restored(name, text, files, dict(controls or {}))
+
     def __len__(self) -> int:
         """How many points its sweep has."""
         return len(self.experiment)

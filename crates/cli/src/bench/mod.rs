@@ -3,6 +3,7 @@
 mod flows;
 mod satellite;
 mod sim;
+mod traces;
 
 use clap::Subcommand;
 use std::process::ExitCode;
@@ -27,6 +28,10 @@ enum BenchCommand {
         about = "How many packets a second the simulator carries on one core, and in how much memory"
     )]
     Sim(sim::Arguments),
+    #[command(
+        about = "Which congestion control, or pair of gateways, is best on traces of links: scores and figures"
+    )]
+    Traces(traces::Arguments),
 }
 
 /// Why a measurement failed.
@@ -58,6 +63,23 @@ pub(crate) enum BenchError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A trace.
+    #[error(transparent)]
+    Trace(#[from] bentpipe_lab::traces::TraceFileError),
+    /// The scenario of traces.
+    #[error(transparent)]
+    Scenario(#[from] bentpipe_config::DocumentError),
+    /// A run of traces.
+    #[error("{label}: {why}")]
+    Failed {
+        /// Its point.
+        label: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// Results cannot be written.
+    #[error(transparent)]
+    Lab(#[from] bentpipe_lab::LabError),
     /// Signals or standard output.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -68,5 +90,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
         BenchCommand::Flows(arguments) => flows::run(arguments),
         BenchCommand::Satellite(arguments) => satellite::run(arguments),
         BenchCommand::Sim(arguments) => sim::run(arguments),
+        BenchCommand::Traces(arguments) => traces::run(arguments),
     }
 }

@@ -75,6 +75,6 @@ fn in_a_process(case: Case) -> Result<Cost, BenchError> {
     })
 }
 
-fn to_json(value: &impl Serialize) -> String {
+pub(super) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("numbers can be written")
 }

@@ -1,0 +1,78 @@
+//! `bentpipe bench traces`: scores of contenders on traces, in a folder that makes the same again.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn bentpipe(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bentpipe"));
+    command.args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn place() -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(
+        place.path().join("x_uplink.csv"),
+        "time,rate,delay\n0s,4Mbit/s,20ms\n3s,8Mbit/s,30ms\n5s,4Mbit/s,20ms\n",
+    )
+    .unwrap();
+    place
+}
+
+#[test]
+fn traces_are_scored_and_the_folder_makes_the_same_again() {
+    let place = place();
+    let arguments = [
+        "bench",
+        "traces",
+        "x_uplink.csv",
+        "--contender",
+        "gateways",
+        "--contender",
+        "bbr",
+        "--flows",
+        "1,3",
+        "--json",
+        "--quiet",
+        "--no-figures",
+    ];
+    let output = bentpipe(place.path(), &arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let scored: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = scored["scores"].as_array().unwrap();
+    let named: Vec<(&str, u64)> = rows
+        .iter()
+        .map(|row| (row["contender"].as_str().unwrap(), row["flows"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(named, [("gateways", 1), ("bbr", 1), ("gateways", 3), ("bbr", 3)]);
+    for row in rows {
+        assert_eq!((&row["trace"], &row["way"]), (&"x_uplink".into(), &"up".into()));
+        let share = row["utilisation"].as_f64().unwrap();
+        assert!((0.3..=1.0).contains(&share), "{row}");
+        // No ping is faster than the delay there and back.
+        assert!(row["delay_p50_s"].as_f64().unwrap() >= 0.04, "{row}");
+        assert!(row["delay_p99_s"].as_f64() >= row["delay_p95_s"].as_f64(), "{row}");
+    }
+    let results = place.path().join("results/traces");
+    let table = |folder: &Path| fs::read_to_string(folder.join("results.csv")).unwrap();
+    let again = bentpipe(&results, &["sim", "scenario.toml", "--quiet", "--no-figures"]);
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    assert_eq!(table(&results.join("results/scenario")), table(&results));
+}
+
+#[test]
+fn what_is_no_contender_or_no_trace_is_said_in_a_line() {
+    let place = place();
+    let refused = |arguments: &[&str], why: &str| {
+        let output = bentpipe(place.path(), &[&["bench", "traces"], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(why), "{said}");
+    };
+    refused(&["x_uplink.csv", "--contender", "cubik"], "no congestion control is called `cubik`");
+    refused(&["none.csv"], "none.csv: No such file");
+    fs::create_dir(place.path().join("empty")).unwrap();
+    refused(&["empty"], "empty: there is no trace in it");
+    fs::write(place.path().join("delays.csv"), "time,delay\n0s,10ms\n").unwrap();
+    refused(&["delays.csv"], "delays.csv: it says no rate");
+}
