@@ -27,12 +27,14 @@ pub enum Growth {
     },
     /// Doubled until round-trip times rise (HyStart++, RFC 9406).
     HyStart,
+    /// Doubled until what was sent no longer arrives (SEARCH, draft-chung-ccwg-search).
+    Search,
 }
 
 impl Growth {
     /// Each kind, with usual parameters.
-    pub const ALL: [Growth; 3] =
-        [Growth::Doubling, Growth::Limited { max_ssthresh: 100 }, Growth::HyStart];
+    pub const ALL: [Growth; 4] =
+        [Growth::Doubling, Growth::Limited { max_ssthresh: 100 }, Growth::HyStart, Growth::Search];
 }
 
 impl fmt::Display for Growth {
@@ -40,7 +42,7 @@ impl fmt::Display for Growth {
         f.write_str(Name::from(self).name())?;
         match self {
             Growth::Limited { max_ssthresh } => write!(f, ":max-ssthresh={max_ssthresh}"),
-            Growth::Doubling | Growth::HyStart => Ok(()),
+            Growth::Doubling | Growth::HyStart | Growth::Search => Ok(()),
         }
     }
 }
@@ -58,6 +60,7 @@ impl FromStr for Growth {
                     .unwrap_or(100),
             },
             Name::HyStart => Growth::HyStart,
+            Name::Search => Growth::Search,
         };
         given.finish(growth)
     }
@@ -75,6 +78,6 @@ mod tests {
         assert_eq!("limited".parse(), Ok(Growth::Limited { max_ssthresh: 100 }));
         assert!("limited:max-ssthresh=0".parse::<Growth>().is_err());
         let message = "fast".parse::<Growth>().unwrap_err().to_string();
-        assert!(message.contains("`fast`") && message.contains("hystart"), "{message}");
+        assert!(message.contains("`fast`") && message.contains("hystart, search"), "{message}");
     }
 }

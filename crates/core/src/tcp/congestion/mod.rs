@@ -26,6 +26,7 @@ mod loss_test;
 mod path_signs;
 mod per_ack;
 mod scalable;
+mod search;
 mod shared_link;
 mod slow_start;
 mod spread;

@@ -1,12 +1,14 @@
 //! Slow start (RFC 5681, 3.1), which [`Classic`](super::Classic), [`Cubic`](super::Cubic) and
 //! others share: the window, the threshold, and the way from one to the other.
 //!
-//! How the window grows is a [`Growth`]: doubled each round trip, limited (RFC 3742), or doubled
-//! until round-trip times rise (HyStart++, RFC 9406). Appropriate byte counting is RFC 3465's.
+//! How the window grows is a [`Growth`]: doubled each round trip or limited (RFC 3742). Doubling
+//! may end with round-trip times that rise (HyStart++, RFC 9406), or by deliveries (SEARCH).
+//! Appropriate byte counting is RFC 3465's.
 
 use super::ack_rate::AckRate;
 use super::first_threshold::{FirstThreshold, ThresholdEstimate};
 use super::hystart::{HyStart, HyStartPhase};
+use super::search::{Search, SearchPhase};
 use super::spread::Spread;
 use super::{AckEvent, Departed, Growth, PacingBasis};
 use crate::snapshot::unlimited;
@@ -102,6 +104,7 @@ pub struct SlowStart {
     #[serde(with = "unlimited")]
     ssthresh: Bytes,
     hystart: Option<HyStart>,
+    search: Option<Box<Search>>,
     /// What [`Probing::AckRate`] needs.
     ack_rate: Option<Box<AckRate>>,
     /// The estimate of the first threshold, if there is to be one.
@@ -120,6 +123,7 @@ struct Before {
     #[serde(with = "unlimited")]
     ssthresh: Bytes,
     hystart: Option<HyStart>,
+    search: Option<Box<Search>>,
 }
 
 impl SlowStart {
@@ -129,6 +133,7 @@ impl SlowStart {
             window: config.initial_window.max(smss),
             ssthresh: config.initial_ssthresh.unwrap_or(Bytes::MAX).max(2 * smss),
             hystart: (config.growth == Growth::HyStart).then(HyStart::default),
+            search: (config.growth == Growth::Search).then(Box::default),
             ack_rate: (config.probing == Probing::AckRate).then(Box::default),
             first_threshold: FirstThreshold::new(config.ssthresh_estimate).map(Box::new),
             spread: None,
@@ -189,6 +194,21 @@ impl SlowStart {
             && let Some(estimate) = first.on_ack(ack)
         {
             self.ssthresh = estimate.max(2 * self.smss);
+        }
+        self.follow_search(ack);
+    }
+
+    fn follow_search(&mut self, ack: &AckEvent) {
+        let under_way = self.is_under_way();
+        let Some(search) = self.search.as_mut().filter(|_| under_way) else { return };
+        match search.on_ack(ack) {
+            SearchPhase::SlowStart => {}
+            SearchPhase::Drain(window) => self.window = self.window.min(window),
+            SearchPhase::Over(window) => {
+                self.search = None;
+                self.window = self.window.min(window);
+                self.end();
+            }
         }
     }
 
@@ -251,6 +271,9 @@ impl SlowStart {
             self.after_timeout = false;
             return false;
         }
+        if self.search.as_ref().is_some_and(|search| search.drains()) {
+            return true;
+        }
         let increase = self.increase(ack).as_f64() * factor;
         let grown = self.window.saturating_add(Bytes::from_f64(increase)).min(LARGEST_WINDOW);
         self.window = grown.min(self.ssthresh.max(self.window + ack.smss)).max(self.window);
@@ -281,14 +304,14 @@ impl SlowStart {
             Growth::Limited { max_ssthresh } => {
                 bytes / limited_divisor(self.window, u64::from(max_ssthresh) * ack.smss)
             }
-            Growth::Doubling | Growth::HyStart => bytes,
+            Growth::Doubling | Growth::HyStart | Growth::Search => bytes,
         }
     }
 
     /// See [`Congestion::save_undo`](super::Congestion::save_undo).
     pub fn save_undo(&mut self) {
-        let hystart = self.hystart.clone();
-        let before = Before { window: self.window, ssthresh: self.ssthresh, hystart };
+        let (hystart, search) = (self.hystart.clone(), self.search.clone());
+        let before = Before { window: self.window, ssthresh: self.ssthresh, hystart, search };
         self.before = Some(Box::new(before));
     }
 
@@ -297,7 +320,7 @@ impl SlowStart {
         let Some(before) = self.before.take().filter(|before| self.window < before.window) else {
             return false;
         };
-        self.hystart = before.hystart;
+        (self.hystart, self.search) = (before.hystart, before.search);
         self.after_timeout = false;
         self.ssthresh = before.ssthresh;
         self.window = before.window.min(max).max(self.window);
@@ -312,7 +335,7 @@ impl SlowStart {
     /// may be one segment after a timeout, where a threshold is two at least).
     pub fn reduce(&mut self, window: Bytes, ssthresh: Bytes) {
         self.estimate_no_more();
-        self.hystart = None;
+        (self.hystart, self.search) = (None, None);
         (self.window, self.ssthresh) = (window.min(self.window), ssthresh);
     }
 
@@ -324,6 +347,8 @@ impl SlowStart {
             InitialWindowUse::Beginning | InitialWindowUse::BeginningAndIdle => smss,
         };
         self.hystart = None;
+        // Bins and the round-trip time of before say nothing about what comes.
+        self.search = (self.config.growth == Growth::Search).then(Box::default);
         (self.window, self.ssthresh) = (window, ssthresh);
         self.after_timeout = true;
     }

@@ -272,7 +272,7 @@ fn own_slow_start(config: SlowStartConfig) -> SlowStartConfig {
     let byte_limit = config.byte_limit.map(|_| HyStart::LIMIT as u32);
     match config.growth {
         Growth::HyStart => SlowStartConfig { growth: Growth::Doubling, byte_limit, ..config },
-        Growth::Doubling | Growth::Limited { .. } => config,
+        Growth::Doubling | Growth::Limited { .. } | Growth::Search => config,
     }
 }
 

@@ -176,11 +176,11 @@ pub const KEYS: &[Key] = &[
     ),
     key!(
         "slow-start",
-        "standard, hystart or limited:max-ssthresh=SEGMENTS",
+        "standard, hystart, search or limited:max-ssthresh=SEGMENTS",
         sender.slow_start,
         Plain,
-        "how the window grows in slow start: doubled in a round trip; until round-trip times rise (HyStart++); more slowly above so many segments",
-        "RFC 5681, 3.1; RFC 9406; RFC 3742"
+        "how the window grows in slow start: doubled in a round trip; until round-trip times rise (HyStart++); until what was sent no longer arrives (SEARCH); more slowly above so many segments",
+        "RFC 5681, 3.1; RFC 9406; draft-chung-ccwg-search; RFC 3742"
     ),
     key!(
         "probing",

@@ -68,6 +68,8 @@ pub(crate) struct Flow<C> {
     rate: DeliveryRate,
     under_way: VecDeque<InFlight>,
     sent: u64,
+    /// Rounds so far; one ends when this packet is delivered.
+    round: (u64, u64),
     line_free: Instant,
     tokens: (Instant, f64),
     next_send: Instant,
@@ -100,6 +102,7 @@ impl<C: Congestion> Flow<C> {
             rate: DeliveryRate::default(),
             under_way: VecDeque::new(),
             sent: 0,
+            round: (0, 0),
             line_free: now,
             tokens: (now, link.bucket.unwrap_or_default()),
             next_send: now,
@@ -251,6 +254,9 @@ impl<C: Congestion> Flow<C> {
             self.mark_lost(&first);
         };
         let mut newest: Option<Newest> = None;
+        if packet.number > self.round.1 {
+            self.round = (self.round.0 + 1, self.sent);
+        }
         let departure = (packet.sent_at, packet.departure);
         self.rate.note_delivered(departure, SMSS, Offset::new(packet.number), &mut newest);
         self.delivered += SMSS;
@@ -289,7 +295,7 @@ impl<C: Congestion> Flow<C> {
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             sample,
-            round: 0,
+            round: self.round.0,
             next_send: self.next_send,
             window_limited: in_flight_before + SMSS > self.congestion.window(),
             selective: true,

@@ -8,6 +8,7 @@ mod hybla;
 mod hystart;
 mod known_link;
 mod scalable;
+mod search;
 mod slow_start;
 mod tolerant_cubic;
 mod vegas;
