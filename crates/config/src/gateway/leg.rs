@@ -375,6 +375,7 @@ fn check_congestion(control: CongestionAlgorithm) -> std::result::Result<(), Str
                 .into_iter()
                 .try_for_each(|(key, value)| check_range(key, &value, &FACTORS))
         }
+        CongestionAlgorithm::Copa { delta } => check_range("copa: delta", &delta, &FACTORS),
         CongestionAlgorithm::Scalable { a, .. } => check_range("scalable: a", &a, &FACTORS),
         CongestionAlgorithm::Hybla { rtt0 } => check_range("hybla: rtt0", &Span(rtt0), &REFERENCES),
         // The others have no numbers to be set; a test holds those that have to it.

@@ -90,6 +90,12 @@ controls! {
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     "bbr" => Bbr: Bbr = Bbr::new;
 
+    /// Copa: towards a rate of 1 / (δ d_q) by the queueing delay (Arun and Balakrishnan 2018).
+    "copa" => Copa {
+        /// δ while no flow fills the queue, which then holds 1.25 / δ segments on average.
+        "delta" delta: f64 = 0.5;
+    }: Copa = |slow_start, smss| Copa::new(slow_start, smss, delta);
+
     /// Westwood+: the threshold after a loss is what the path was measured to carry.
     "westwood" => Westwood: Westwood = Westwood::new;
 

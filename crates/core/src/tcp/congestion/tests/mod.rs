@@ -1,5 +1,6 @@
 //! Scripts of acknowledgments, after the papers' and RFCs' own numbers.
 
+mod copa;
 mod cubic;
 pub(super) mod flow;
 mod henderson;
