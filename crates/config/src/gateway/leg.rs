@@ -283,6 +283,9 @@ const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 const FACTORS: RangeInclusive<f64> = 0.001..=1_000_000.0;
 const REFERENCES: RangeInclusive<Span> =
     Span(Duration::from_millis(1))..=Span(Duration::from_secs(10));
+/// Reconfigurations come every 15 seconds.
+const OFFSETS: RangeInclusive<Span> =
+    Span(Duration::from_millis(1))..=Span(Duration::from_secs(15));
 
 /// A key that is at fault, and why.
 type Fault = (&'static str, String);
@@ -374,6 +377,12 @@ fn check_congestion(control: CongestionAlgorithm) -> std::result::Result<(), Str
             [("vegas: alpha", alpha), ("vegas: beta", beta), ("vegas: gamma", gamma)]
                 .into_iter()
                 .try_for_each(|(key, value)| check_range(key, &value, &FACTORS))
+        }
+        CongestionAlgorithm::LeoCc { offset, fluctuation } => {
+            if let Some(offset) = offset {
+                check_range("leocc: offset", &Span(offset), &OFFSETS)?;
+            }
+            check_range("leocc: fluctuation", &Span(fluctuation), &REFERENCES)
         }
         CongestionAlgorithm::Copa { delta } => check_range("copa: delta", &delta, &FACTORS),
         CongestionAlgorithm::Scalable { a, .. } => check_range("scalable: a", &a, &FACTORS),

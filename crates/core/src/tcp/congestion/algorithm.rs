@@ -90,6 +90,15 @@ controls! {
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     "bbr" => Bbr: Bbr = Bbr::new;
 
+    /// LeoCC: BBR version 1 with a new model after each reconfiguration (Lai et al. 2025).
+    "leocc" => LeoCc {
+        /// The first reconfiguration of the path, from the connection's beginning on; the others
+        /// follow every 15 s. Off: silences tell them.
+        "offset" offset: Option<Duration> = None;
+        /// Round-trip times without a queue vary by so much: 5 to 20 ms in the authors' traces.
+        "fluctuation" fluctuation: Duration = Duration::from_millis(10);
+    }: Bbr1<LeoCc> = |slow_start, smss| LeoCc::new(slow_start, smss, offset, fluctuation);
+
     /// Copa: towards a rate of 1 / (δ d_q) by the queueing delay (Arun and Balakrishnan 2018).
     "copa" => Copa {
         /// δ while no flow fills the queue, which then holds 1.25 / δ segments on average.

@@ -38,6 +38,12 @@ impl WindowedMax {
         }
     }
 
+    /// Forgets all but `value`, seen in `round`.
+    pub(super) fn reset(&mut self, round: u64, value: f64) {
+        self.falling.clear();
+        self.falling.push_back(RoundValue { round, value });
+    }
+
     /// The greatest value; zero before the first.
     pub(super) fn max(&self) -> f64 {
         self.falling.front().map_or(0.0, |seen| seen.value)

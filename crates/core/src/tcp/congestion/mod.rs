@@ -40,7 +40,7 @@ mod westwood;
 
 pub use algorithm::{CongestionAlgorithm, ControlEntry, ControlParameter};
 pub use bbr::Bbr;
-pub use bbr1::Bbr1;
+pub use bbr1::{Bbr1, LeoCc};
 pub use classic::{Classic, Increase, Increment};
 pub use constant_rate::ConstantRate;
 pub use copa::Copa;

@@ -12,11 +12,13 @@
 //! ([`draw`](super::filter::draw)); gains are not rounded to 1/256; losses that a timer finds count
 //! at the next acknowledgment.
 
+mod leocc;
 mod model;
 mod modes;
 mod policer;
 #[cfg(test)]
 mod tests;
+mod variant;
 mod window;
 
 use super::filter::WindowedMax;
@@ -28,7 +30,10 @@ use model::Aggregation;
 use modes::{FullPipe, Mode, ProbeRtt};
 use policer::{Policer, PolicerSample};
 use serde::{Deserialize, Serialize};
+use variant::{Original, Variant};
 use window::{CaState, Repair};
+
+pub use leocc::LeoCc;
 
 /// 2 / ln 2: the least gain that doubles the rate each round trip (`bbr_high_gain`).
 const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
@@ -55,7 +60,7 @@ struct Rounds {
 
 /// See the module's head.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Bbr1 {
+pub struct Bbr1<V = Original> {
     /// The window and the threshold; slow start itself is not used.
     slow_start: SlowStart,
     smss: Bytes,
@@ -79,11 +84,18 @@ pub struct Bbr1 {
     delivered: Bytes,
     lost: Bytes,
     delivered_at: Instant,
+    variant: V,
 }
 
 impl Bbr1 {
     /// At the beginning of a connection with segments of `smss` bytes.
     pub fn new(slow_start: SlowStartConfig, smss: Bytes) -> Bbr1 {
+        Bbr1::with(slow_start, smss, Original)
+    }
+}
+
+impl<V: Variant> Bbr1<V> {
+    fn with(slow_start: SlowStartConfig, smss: Bytes, variant: V) -> Bbr1<V> {
         let slow_start = SlowStartConfig { initial_ssthresh: None, ..slow_start };
         Bbr1 {
             slow_start: SlowStart::new(slow_start, smss),
@@ -104,12 +116,13 @@ impl Bbr1 {
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
             delivered_at: Instant::ZERO,
+            variant,
         }
     }
 
     /// `bbr_set_pacing_rate`: until the pipe has been full, the rate does not fall.
     fn set_pacing_rate(&mut self, gain: f64) {
-        let rate = (self.bandwidth() * gain * PACING_MARGIN).max(1.0);
+        let rate = (self.bandwidth_to_use() * gain * PACING_MARGIN).max(1.0);
         if let Some(before) = self.pacing_rate {
             let falls = rate <= before && !self.full_pipe.reached;
             self.pacing_rate = Some(if falls { before } else { rate });
@@ -138,7 +151,7 @@ impl Bbr1 {
     }
 }
 
-impl Congestion for Bbr1 {
+impl<V: Variant> Congestion for Bbr1<V> {
     fn slow_start(&self) -> &SlowStart {
         &self.slow_start
     }
@@ -152,6 +165,9 @@ impl Congestion for Bbr1 {
             return Response::default();
         }
         self.smss = ack.smss;
+        let cruises = matches!(self.mode, Mode::ProbeBw { .. });
+        let bandwidth = cruises.then(|| self.bandwidth.max());
+        self.variant.on_ack(ack, bandwidth);
         self.delivered = ack.delivered;
         self.lost += ack.lost;
         if ack.newly > Bytes::ZERO {
@@ -160,12 +176,16 @@ impl Congestion for Bbr1 {
         self.begin_pacing(ack.srtt);
         self.update_model(ack);
         self.update_mode(ack);
+        if let Some(rtt) = ack.rtt {
+            self.variant.on_rtt(rtt);
+        }
         self.set_pacing_rate(self.pacing_gain());
         self.set_window(ack);
         Response { app_limited: self.mode == Mode::ProbeRtt, ..Response::default() }
     }
 
     fn on_sent(&mut self, departed: &Departed) {
+        self.variant.on_sent(departed);
         if departed.in_flight > Bytes::ZERO || !departed.app_limited {
             return;
         }
@@ -174,7 +194,7 @@ impl Congestion for Bbr1 {
         // As fast as the path is known to be, and no faster: nothing waits that would need it.
         match self.mode {
             Mode::ProbeBw { .. } => self.set_pacing_rate(1.0),
-            Mode::ProbeRtt => self.end_probe_rtt(departed.now),
+            Mode::ProbeRtt => self.end_probe_rtt(departed.now, None),
             Mode::Startup | Mode::Drain => {}
         }
     }

@@ -1,6 +1,6 @@
 //! The model of the path: bandwidth, minimum round-trip time, and how acknowledgments bunch.
 
-use super::{Bbr1, Rounds};
+use super::{Bbr1, Mode, Rounds, Variant};
 use crate::tcp::congestion::AckEvent;
 use crate::tcp::delivery_rate::RateSample;
 use crate::time::{Duration, Instant};
@@ -9,13 +9,20 @@ use serde::{Deserialize, Serialize};
 
 /// Rounds after which a rate is forgotten: a gain cycle and two (`bbr_bw_rtts`).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// A minimum round-trip time is measured anew after so long.
-pub(super) const MIN_RTT_AGE: Duration = Duration::from_secs(10);
 
-impl Bbr1 {
+impl<V: Variant> Bbr1<V> {
     /// The bandwidth to go by, in bytes a second: the policer's, if there is one.
     pub(super) fn bandwidth(&self) -> f64 {
         self.policer.rate().unwrap_or_else(|| self.bandwidth.max())
+    }
+
+    /// The same for the pacing rate and the window, as the variant has it.
+    pub(super) fn bandwidth_to_use(&self) -> f64 {
+        let bandwidth = self.bandwidth();
+        match self.mode {
+            Mode::ProbeBw { .. } => self.variant.bandwidth(bandwidth, self.min_rtt),
+            Mode::Startup | Mode::Drain | Mode::ProbeRtt => bandwidth,
+        }
     }
 
     /// Takes what an acknowledgment says of the path.
@@ -39,18 +46,20 @@ impl Bbr1 {
             self.rounds.count += 1;
             self.rounds.start = true;
             self.repair.conserve = false;
+            self.variant.end_round(matches!(self.mode, Mode::ProbeBw { .. }));
         }
         self.look_for_policer(ack.lost > Bytes::ZERO, sample.app_limited, ack.now);
         // Linux counts packets: what has arrived is one at least.
         let bytes = sample.delivered.max(ack.smss).as_f64();
         let rate = bytes / sample.interval.as_secs_f64();
+        self.variant.on_rate(rate, ack.rtt.filter(|_| self.mode == Mode::ProbeRtt));
         if !sample.app_limited || rate >= self.bandwidth.max() {
             self.bandwidth.update(self.rounds.count, rate, BANDWIDTH_ROUNDS);
         }
     }
 
     pub(super) fn look_for_policer(&mut self, lossy: bool, app_limited: bool, now: Instant) {
-        if self.policer.observe(&self.seen(lossy, app_limited)) {
+        if V::POLICERS && self.policer.observe(&self.seen(lossy, app_limited)) {
             self.begin_cycle(now);
         }
     }
@@ -61,7 +70,7 @@ impl Bbr1 {
             // The handshake's counts.
             (self.min_rtt, self.min_rtt_at) = (ack.min_rtt, ack.now);
         }
-        let expired = ack.now > self.min_rtt_at + MIN_RTT_AGE;
+        let expired = ack.now > self.min_rtt_at + V::MIN_RTT_AGE;
         // A short segment alone: its acknowledgment may have been delayed.
         let delayed =
             ack.newly < ack.smss && ack.sample.is_some_and(|sample| sample.delivered == ack.newly);

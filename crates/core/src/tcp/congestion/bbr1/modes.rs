@@ -2,14 +2,14 @@
 //! `ProbeBw` cycles around the estimated bandwidth, and `ProbeRtt` empties the path every ten
 //! seconds.
 
-use super::{Bbr1, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_WINDOW};
+use super::{Bbr1, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, Variant};
 use crate::tcp::congestion::filter::draw;
 use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// How long `ProbeRtt` lasts at least, with [`MIN_WINDOW`] segments in flight.
+/// How long `ProbeRtt` lasts at least, with little in flight.
 pub(super) const PROBE_RTT: Duration = Duration::from_millis(200);
 /// The pipe is full after so many rounds without growth ...
 const FULL_ROUNDS: u32 = 3;
@@ -45,12 +45,13 @@ pub(super) struct ProbeRtt {
     round_done: bool,
 }
 
-impl Bbr1 {
+impl<V: Variant> Bbr1<V> {
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
             Mode::Drain => DRAIN_GAIN,
             Mode::ProbeBw { .. } if self.policer.rate().is_some() => 1.0,
+            Mode::ProbeBw { phase: 0 } => self.variant.probing_gain(self.min_rtt),
             Mode::ProbeBw { phase } => CYCLE[phase],
             Mode::ProbeRtt => 1.0,
         }
@@ -126,6 +127,7 @@ impl Bbr1 {
         let target = self.inflight(self.bandwidth.max(), 1.0);
         if self.mode == Mode::Startup && self.full_pipe.reached {
             self.mode = Mode::Drain;
+            self.variant.settled();
             let window = self.slow_start.window();
             self.slow_start.set(window, target);
         }
@@ -135,14 +137,16 @@ impl Bbr1 {
     }
 
     fn check_probe_rtt(&mut self, ack: &AckEvent, expired: bool) {
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+        let cruises = matches!(self.mode, Mode::ProbeBw { .. });
+        let due = self.variant.probes_rtt(expired, cruises);
+        if due && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.save_window();
             self.probe_rtt = ProbeRtt::default();
         }
         if self.mode == Mode::ProbeRtt {
             if self.probe_rtt.done_at.is_none() {
-                if ack.in_flight <= MIN_WINDOW * self.smss {
+                if ack.in_flight <= self.probe_rtt_window() {
                     let done_at = Some(ack.now + PROBE_RTT);
                     self.probe_rtt = ProbeRtt { done_at, round_done: false };
                     self.rounds.began = ack.delivered;
@@ -150,7 +154,7 @@ impl Bbr1 {
             } else {
                 self.probe_rtt.round_done |= self.rounds.start;
                 if self.probe_rtt.round_done {
-                    self.end_probe_rtt(ack.now);
+                    self.end_probe_rtt(ack.now, ack.rtt);
                 }
             }
         }
@@ -159,14 +163,21 @@ impl Bbr1 {
         }
     }
 
-    /// Ends `ProbeRtt`, if it has lasted long enough.
-    pub(super) fn end_probe_rtt(&mut self, now: Instant) {
+    /// Ends `ProbeRtt`, if it has lasted long enough, with the round-trip time of now.
+    pub(super) fn end_probe_rtt(&mut self, now: Instant, rtt: Option<Duration>) {
         if self.probe_rtt.done_at.is_none_or(|done_at| now <= done_at) {
             return;
         }
         self.min_rtt_at = now;
+        if let Some(rtt) = rtt.filter(|_| V::MEASURES_AGAIN) {
+            self.min_rtt = Some(rtt);
+        }
         let window = self.window().max(self.repair.saved);
         self.slow_start.set_window(window);
+        if let Some(bandwidth) = self.variant.path_changed() {
+            self.bandwidth.reset(self.rounds.count, bandwidth);
+            self.full_pipe = FullPipe::default();
+        }
         if self.full_pipe.reached {
             self.begin_cycle(now);
         } else {

@@ -1,6 +1,6 @@
 //! The window: towards what the model wants in flight, by no more than is delivered.
 
-use super::{Bbr1, MIN_WINDOW, Mode};
+use super::{Bbr1, MIN_WINDOW, Mode, Variant};
 use crate::tcp::congestion::slow_start::LARGEST_WINDOW;
 use crate::tcp::congestion::{AckEvent, Congestion};
 use crate::units::Bytes;
@@ -34,7 +34,7 @@ pub(super) struct Repair {
     pub(super) undone: bool,
 }
 
-impl Bbr1 {
+impl<V: Variant> Bbr1<V> {
     /// Remembers a window that is good, for the end of a repair or of `ProbeRtt`.
     pub(super) fn save_window(&mut self) {
         let window = self.window();
@@ -89,14 +89,20 @@ impl Bbr1 {
             }
         }
         if self.mode == Mode::ProbeRtt {
-            window = window.min(MIN_WINDOW * self.smss);
+            window = window.min(self.probe_rtt_window());
         }
         self.slow_start.set_window(window.clamp(self.smss, LARGEST_WINDOW));
     }
 
+    /// The window in `ProbeRtt`.
+    pub(super) fn probe_rtt_window(&self) -> Bytes {
+        let product = self.bdp(self.bandwidth(), V::PROBE_RTT_GAIN);
+        product.max(MIN_WINDOW) * self.smss
+    }
+
     fn target(&self) -> Bytes {
         let bandwidth = self.bandwidth();
-        let mut segments = self.bdp(bandwidth, self.window_gain());
+        let mut segments = self.bdp(self.bandwidth_to_use(), self.window_gain());
         if self.full_pipe.reached {
             segments += self.aggregation.allowance(bandwidth) / self.smss;
         }
