@@ -3,6 +3,7 @@
 use super::sender::Window;
 use crate::tcp::seconds;
 use bentpipe_core::tcp::congestion::{AckEvent, CongestionEvent};
+use bentpipe_core::tcp::delivery_rate::RateSample;
 use bentpipe_core::time::Duration;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -85,7 +86,7 @@ pub(super) fn ack<'py>(
     sample.put(intern!(py, "in_flight"), || ack.in_flight_before.count())?;
     sample.put(intern!(py, "in_flight_after"), || ack.in_flight.count())?;
     sample.put(intern!(py, "delivery_rate"), || {
-        rates.and_then(|sample| sample.rate()).map(|rate| rate.bits_per_sec() as f64)
+        rates.and_then(RateSample::rate).map(|rate| rate.bits_per_sec() as f64)
     })?;
     sample.put(intern!(py, "app_limited"), || rates.is_some_and(|sample| sample.app_limited))?;
     sample.put(intern!(py, "round"), || ack.round)?;
