@@ -180,8 +180,8 @@ impl Sweep {
     }
 
     /// `delay=10ms, recovery=sack`: the values of point `index`, each behind its path's last part,
-    /// or behind all of it where two paths end alike. Of many zipped fields one that differs at each
-    /// step stands for all.
+    /// or behind all of it where two paths end alike. Of many zipped fields one that differs at
+    /// each step stands for all.
     pub(crate) fn label(&self, index: usize) -> String {
         fn last(path: &str) -> &str {
             path.rsplit('.').next().unwrap_or(path)

@@ -35,7 +35,8 @@ pub(crate) struct Arguments {
     /// Traces, or folders of them
     #[arg(value_name = "TRACE")]
     traces: Vec<String>,
-    /// `gateways`, a congestion control, or NAME=TCP settings; instead of cubic, bbr1, bbr, gateways
+    /// `gateways`, a congestion control, or NAME=TCP settings; instead of cubic, bbr1, bbr,
+    /// gateways
     #[arg(long = "contender", value_name = "WHO")]
     contenders: Vec<Contender>,
     /// Bulk flows at a time

@@ -18,8 +18,8 @@ const LINK_RATE: Rate = Rate::from_bits_per_sec(8_000_000);
 const VEGAS: Band = Band::ONE_THREE;
 
 // An entry is: what it is; its name and variant, with the parameters that may be set (name,
-// variable, type, usual value, and what it must be besides, in Rust and in words); the type that does the work; how that
-// begins with segments of `smss` bytes.
+// variable, type, usual value, and what it must be besides, in Rust and in words); the type that
+// does the work; how that begins with segments of `smss` bytes.
 controls! {
     /// Slow start, increase by one segment a round trip, halving (RFC 5681).
     #[default]
