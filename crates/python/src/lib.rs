@@ -4,6 +4,7 @@
 
 mod campaign;
 mod capture;
+mod clock;
 mod columns;
 mod control;
 mod error;

@@ -1,7 +1,7 @@
 //! The keyword arguments of a control's methods.
 
 use super::sender::Window;
-use crate::tcp::seconds;
+use crate::clock::seconds;
 use bentpipe_core::tcp::congestion::{AckEvent, CongestionEvent};
 use bentpipe_core::tcp::delivery_rate::RateSample;
 use bentpipe_core::time::Duration;

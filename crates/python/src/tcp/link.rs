@@ -83,7 +83,10 @@ impl Link {
         if let Some(rate) = rate.filter(|_| fixed_rate) {
             settings.set(Directions::Forward, "rate", "rate", &rate.text("bit/s"));
         }
-        let read = |path: &str| fs::read_to_string(path).map_err(|error| error.to_string());
+        let read = |path: &str| {
+            let opened = fs::File::open(path).map_err(|error| error.to_string());
+            opened.and_then(bentpipe_links::file_text)
+        };
         let spec = settings.read(&read, 0, Duration::ZERO).map_err(refused)?;
         let [DirectionSpec { rate, delay, loss, bit_errors, .. }, _] = spec.directions;
         let queue: QueueKind = queue.parse().map_err(refused)?;
