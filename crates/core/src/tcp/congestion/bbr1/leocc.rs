@@ -13,7 +13,9 @@
 //!
 //! A reconfiguration is a silence. The module for live networks pings the provider's gateway every
 //! 10 ms, and takes 45 ms between two replies for one. Here acknowledgments are the replies, and
-//! two segments' time is allowed for besides. As in the module for LeoReplayer, the first one may
+//! two segments' time is allowed for besides.
+//! Flows that share a deep queue are silent at times, too: none counts within 14 seconds behind
+//! another one. As in the module for LeoReplayer, the first one may
 //! be a parameter, and the others follow every 15 seconds.
 //!
 //! The minimum round-trip time is measured again after 20 seconds, and no policer is looked for.
@@ -44,6 +46,8 @@ const EARLY: Duration = Duration::from_millis(100);
 const FALL: Duration = Duration::from_millis(45);
 /// A silence that is longer is a reconfiguration.
 const SILENCE: Duration = Duration::from_millis(45);
+/// Nor does another one come within this time.
+const AGAIN: Duration = Duration::from_secs(14);
 /// The gain that probes for more where there is a queue.
 const CAREFUL: f64 = 1.05;
 
@@ -76,7 +80,7 @@ pub struct LeoCc {
     /// Of the first reconfiguration, if silences are not to tell.
     offset: Option<Duration>,
     fluctuation: Duration,
-    /// When the next model ends; none before the first segment.
+    /// When the next model ends or, by silences, may end; none before the first.
     next: Option<Instant>,
     /// The last acknowledgment since the path was empty.
     heard: Option<Instant>,
@@ -149,7 +153,11 @@ impl Variant for LeoCc {
             return;
         };
         let two = Duration::from_secs_f64(2.0 * ack.smss.as_f64() / bandwidth.max(1.0));
-        self.reconfigured |= ack.now.saturating_since(heard) > SILENCE + two;
+        let silent = ack.now.saturating_since(heard) > SILENCE + two;
+        if silent && self.next.is_none_or(|next| next <= ack.now) {
+            self.reconfigured = true;
+            self.next = Some(ack.now + AGAIN);
+        }
     }
 
     fn on_sent(&mut self, departed: &Departed) {

@@ -155,6 +155,14 @@ fn a_silence_of_forty_five_milliseconds_is_a_reconfiguration() {
         variant.on_ack(&ack_event(begin + millis(silence)), bandwidth);
         assert_eq!(variant.reconfigured, found, "{silence} ms at {bandwidth:?}");
     }
+    // The next reconfiguration is 15 seconds away: what is silent earlier is a queue.
+    let control = LeoCc::new(slow_start(10, Growth::Doubling), SMSS, None, millis(10));
+    let mut variant = control.variant;
+    for (at, found) in [(0, false), (200, true), (400, false), (14_100, false), (14_300, true)] {
+        variant.reconfigured = false;
+        variant.on_ack(&ack_event(begin + millis(at)), Some(1e8));
+        assert_eq!(variant.reconfigured, found, "at {at} ms");
+    }
     // An application that has nothing to send.
     let control = LeoCc::new(slow_start(10, Growth::Doubling), SMSS, None, millis(10));
     let mut variant = control.variant;
