@@ -12,11 +12,12 @@ fn bentpipe(folder: &Path, arguments: &[&str]) -> Output {
 
 fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
-    fs::write(
-        place.path().join("x_uplink.csv"),
-        "time,rate,delay\n0s,4Mbit/s,20ms\n3s,8Mbit/s,30ms\n5s,4Mbit/s,20ms\n",
-    )
-    .unwrap();
+    let write = |name: &str, end: &str| {
+        let rows = format!("time,rate,delay\n0s,4Mbit/s,20ms\n3s,8Mbit/s,30ms\n{end}\n");
+        fs::write(place.path().join(name), rows).unwrap();
+    };
+    write("x_uplink.csv", "5s,4Mbit/s,20ms");
+    write("longer.csv", "7s,4Mbit/s,20ms");
     place
 }
 
@@ -27,6 +28,7 @@ fn traces_are_scored_and_the_folder_makes_the_same_again() {
         "bench",
         "traces",
         "x_uplink.csv",
+        "longer.csv",
         "--contender",
         "gateways",
         "--contender",
@@ -45,9 +47,13 @@ fn traces_are_scored_and_the_folder_makes_the_same_again() {
         .iter()
         .map(|row| (row["contender"].as_str().unwrap(), row["flows"].as_u64().unwrap()))
         .collect();
-    assert_eq!(named, [("gateways", 1), ("bbr", 1), ("gateways", 3), ("bbr", 3)]);
-    for row in rows {
+    let each = [("gateways", 1), ("bbr", 1), ("gateways", 3), ("bbr", 3)];
+    assert_eq!(named, [each, each].concat());
+    assert_eq!((&rows[4]["trace"], &rows[4]["way"]), (&"longer".into(), &"down".into()));
+    for row in &rows[..4] {
         assert_eq!((&row["trace"], &row["way"]), (&"x_uplink".into(), &"up".into()));
+        // Those that would begin behind this trace's end are none.
+        assert!(row["short_unfinished"].as_u64().unwrap() <= 2, "{row}");
         let share = row["utilisation"].as_f64().unwrap();
         assert!((0.3..=1.0).contains(&share), "{row}");
         // No ping is faster than the delay there and back.

@@ -114,7 +114,7 @@ pub struct Drawn {
     pub failures: Vec<DrawError>,
 }
 
-/// The figures that are to be left out: a field that was swept later is no error of theirs.
+/// The figures that are left out. A field that was swept later is no error of theirs.
 ///
 /// # Errors
 /// [`DrawError`] for the first figure that names what there is not.

@@ -1,4 +1,4 @@
-//! What is scored: the congestion control of Linux hosts, or a pair of gateways between them.
+//! Contenders: congestion controls of Linux hosts, or a pair of gateways.
 
 use bentpipe_core::tcp::congestion::CongestionAlgorithm;
 use bentpipe_core::tcp::connection::ConnectionConfig;

@@ -25,8 +25,8 @@ const BUILT_IN: [&str; 2] = ["leo-downlink", "leo-uplink"];
 /// What names have instead of `delay` where the rates are.
 const RATES: [&str; 4] = ["rate", "bw", "bandwidth", "capacity"];
 
-/// What `path` has: a file, `RATES,DELAYS`, or all files of a folder in the order of their names.
-/// Without `way`, names say whether they are of uplinks.
+/// The traces of a file, of `RATES,DELAYS`, or of a folder by their names. Without
+/// `way`, names say whether they are of uplinks.
 ///
 /// # Errors
 /// [`TraceFileError`] for the first that is no trace with a rate.
@@ -65,7 +65,7 @@ pub fn of_path(path: &str, way: Option<Way>) -> Result<Vec<Trace>, TraceFileErro
     Ok(traces)
 }
 
-/// The two that come with bentpipe: made up, a downlink and an uplink of a LEO link.
+/// The two that come with bentpipe. A downlink and an uplink of a LEO link, made up.
 ///
 /// # Errors
 /// None: they are there.

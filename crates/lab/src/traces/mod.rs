@@ -1,6 +1,8 @@
-//! Congestion controls and pairs of gateways on traces of links, scored in LeoReplayer's setting
-//! (Lai et al., SIGCOMM 2025): a bulk flow or several, 100 KB every second and a ping every 100 ms
-//! beside them. What is run is a scenario, which stands with its traces in the folder of results.
+//! Scores of congestion controls and gateways on traces of links.
+//!
+//! The setting is LeoReplayer's (Lai et al., SIGCOMM 2025): a bulk flow or several, 100 KB every
+//! second, and a ping every 100 ms. A scenario says it, which stands with its traces in the folder
+//! of results.
 
 mod contender;
 mod files;
@@ -29,7 +31,7 @@ const NETWORK: &str = include_str!("network.toml");
 pub struct Trace {
     /// Its name, in tables and figures.
     pub name: String,
-    /// What a link of a scenario reads.
+    /// CSV, as a link of a scenario reads it.
     pub text: String,
     /// Its length.
     pub length: Duration,
@@ -37,7 +39,7 @@ pub struct Trace {
     pub way: Way,
 }
 
-/// What is run: each contender on each trace with each number of flows.
+/// Each contender on each trace with each number of flows.
 #[derive(Debug, Clone)]
 pub struct TraceBench {
     /// On these.
@@ -73,8 +75,7 @@ impl TraceBench {
         let mut text = NETWORK.to_owned();
         let seconds = self.traces.iter().map(|trace| self.lasts(trace).as_secs_f64());
         let most = seconds.clone().fold(1.0, f64::max).ceil();
-        // The last one may still end.
-        let shorts = (most as u64).saturating_sub(1).max(1);
+        let shorts = self.traces.iter().map(|trace| self.shorts(trace)).max().unwrap_or(1);
         let list = |items: Vec<String>| items.join(", ");
         let quoted = |item: String| format!("\"{item}\"");
         let of = |what: &dyn Fn(&Trace) -> String| list(self.traces.iter().map(what).collect());
@@ -116,6 +117,11 @@ impl TraceBench {
         );
         let (network, figures) = text.split_once("[figure.").unwrap_or((&text, ""));
         format!("{network}[figure.{}", figures.replace("title =", &names))
+    }
+
+    /// So many short transfers begin on a trace, one every second; the last one may still end.
+    fn shorts(&self, trace: &Trace) -> u64 {
+        (self.lasts(trace).as_secs_f64().ceil() as u64).saturating_sub(1).max(1)
     }
 
     /// How long a trace is replayed.

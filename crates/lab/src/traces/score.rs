@@ -11,11 +11,11 @@ pub struct Score {
     pub trace: String,
     /// Its direction.
     pub way: &'static str,
-    /// Who.
+    /// The contender's name.
     pub contender: String,
     /// Bulk flows.
     pub flows: u32,
-    /// What passed, of what the link could carry (RFC 5166, 2.1.1).
+    /// The share that passed of all that the link could carry (RFC 5166, 2.1.1).
     pub utilisation: Option<f64>,
     /// Median of the pings' round trips, through the queue and back.
     pub delay_p50_s: Option<f64>,
@@ -40,8 +40,8 @@ pub struct Score {
 pub struct Scores {
     /// A row for each trace, contender and number of flows.
     pub scores: Vec<Score>,
-    /// The same over all traces, which are called `all`, where each has a figure; of unfinished
-    /// transfers the sum.
+    /// The same over all traces, which are called `all`. A figure that one has not is in none; of
+    /// unfinished transfers it is the sum.
     pub means: Vec<Score>,
 }
 
@@ -58,7 +58,7 @@ pub fn scores(bench: &TraceBench, results: &Results) -> Scores {
             way: trace.way.name(),
             contender: contender.name().to_owned(),
             flows,
-            ..of_point(point)
+            ..of_point(point, bench.shorts(trace))
         })
         .collect();
     let mut means = Vec::new();
@@ -73,7 +73,8 @@ pub fn scores(bench: &TraceBench, results: &Results) -> Scores {
     Scores { scores, means }
 }
 
-fn of_point(point: &PointSummary) -> Score {
+/// The figures of a point, in which so many short transfers began.
+fn of_point(point: &PointSummary, begun: u64) -> Score {
     let flow = |element: &ElementSummary, name| Some(element.flow_figure(name)?.mean);
     let called = |prefix: &'static str| {
         let named = move |element: &&ElementSummary| {
@@ -89,7 +90,12 @@ fn of_point(point: &PointSummary) -> Score {
         };
         Some(point.links.iter().find(forward)?.link_figure(name)?.mean)
     };
-    let shorts: Vec<Option<f64>> = called("short").map(|short| flow(short, "completion")).collect();
+    let began = |short: &&ElementSummary| {
+        let number = short.name.first().and_then(|name| name.strip_prefix("short")?.parse().ok());
+        number.is_some_and(|number: u64| number <= begun)
+    };
+    let shorts = called("short").filter(began);
+    let shorts: Vec<Option<f64>> = shorts.map(|short| flow(short, "completion")).collect();
     let mut ended: Vec<f64> = shorts.iter().copied().flatten().collect();
     ended.sort_by(f64::total_cmp);
     let goodputs: Vec<f64> = called("bulk").filter_map(|bulk| flow(bulk, "goodput")).collect();

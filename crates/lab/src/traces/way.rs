@@ -10,7 +10,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// By the words of a trace's name: `uplink`, or `up`, makes it one from the user.
+    /// The way that a trace's name says. `uplink`, or `up`, makes it one from the user.
     pub fn of_name(name: &str) -> Way {
         let mut words = name.split(|letter: char| !letter.is_ascii_alphabetic());
         let up = |word: &str| ["up", "uplink"].contains(&word.to_lowercase().as_str());
@@ -22,7 +22,7 @@ impl Way {
         [Way::Down, Way::Up].into_iter().find(|way| way.name() == word)
     }
 
-    /// How it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Way::Down => "down",
