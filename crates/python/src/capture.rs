@@ -9,18 +9,16 @@ use arrow_array::{ArrayRef, RecordBatch};
 use bentpipe_capture::{
     Analysis, Capture, Class, ClassKind, Connection, Direction, Fact, Segment, analyse, words,
 };
+use bentpipe_lab::captures::lacks;
 use pyo3::prelude::*;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The connections and the segments of a pcap, a pcapng or a qlog, and a warning where the file
-/// ends too early.
+/// The connections and the segments of a pcap, a pcapng or a qlog, and what of the file is damaged
+/// or not read.
 #[pyfunction]
-pub(crate) fn read_capture(
-    py: Python<'_>,
-    path: PathBuf,
-) -> PyResult<(Table, Table, Option<String>)> {
+pub(crate) fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<(Table, Table, Vec<String>)> {
     let failed = |why: String| error::os(format!("cannot read {}: {why}", path.display()));
     let read = py.detach(|| {
         let file = File::open(&path).map_err(|error| error.to_string())?;
@@ -29,17 +27,10 @@ pub(crate) fn read_capture(
             return Err(format!("no TCP in its {} packets", capture.counts.packets));
         }
         let tables = tables(&capture).map_err(|error| error.to_string())?;
-        let warning = capture.damage.map(|_| {
-            format!(
-                "{} is damaged or cut short; its first {} packets are used",
-                path.display(),
-                capture.counts.packets
-            )
-        });
-        Ok((tables, warning))
+        Ok((tables, lacks(&capture)))
     });
-    let ((connections, segments), warning) = read.map_err(failed)?;
-    Ok((Table::of(connections), Table::of(segments), warning))
+    let ((connections, segments), lacks) = read.map_err(failed)?;
+    Ok((Table::of(connections), Table::of(segments), lacks))
 }
 
 type Batches = (RecordBatch, RecordBatch);

@@ -60,7 +60,7 @@ class Capture:
 
 
 def read_capture(path: str | Path) -> Capture:
-    """Reads a pcap, a pcapng or a qlog. A file that ends too early is read up to there, with a warning.
+    """Reads a pcap, a pcapng or a qlog. What of it is cut off, missing, or in a layer that is not read is a warning.
 
     Raises:
         OSError: it cannot be read, is no capture, or has no TCP in it.
@@ -72,7 +72,7 @@ def read_capture(path: str | Path) -> Capture:
         >>> len(capture.connections), [cause for cause in capture.segments.to_dict()["cause"] if cause][:2]
         (1, ['handshake', 'new data: the application wrote'])
     """
-    connections, segments, warning = _bentpipe.read_capture(Path(path))
-    if warning:
-        warnings.warn(warning, stacklevel=2)
+    connections, segments, lacks = _bentpipe.read_capture(Path(path))
+    for lack in lacks:
+        warnings.warn(f"{path}: {lack}", stacklevel=2)
     return Capture(Table(connections), Table(segments))

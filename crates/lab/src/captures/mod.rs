@@ -14,7 +14,7 @@ mod still;
 pub use choice::{Chosen, Order, choose, first_for_page, first_for_still, sort};
 pub use graphs::{page_of_run, write as write_graphs};
 pub use matched::matched;
-pub use opened::{Opened, open};
+pub use opened::{Opened, lacks, open};
 pub use page::{PageView, page};
 pub use points::write as write_points;
 pub use still::still;

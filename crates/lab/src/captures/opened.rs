@@ -97,8 +97,9 @@ fn without_tcp(capture: &Capture) -> String {
     }
 }
 
-/// Lists the defects of a capture, a line each.
-fn lacks(capture: &Capture) -> Vec<String> {
+/// Lists the defects of a capture and what of it is not read, a line each.
+#[must_use]
+pub fn lacks(capture: &Capture) -> Vec<String> {
     let mut lacks = Vec::new();
     let whole = capture.counts.packets;
     match capture.damage {
