@@ -97,7 +97,7 @@ fn without_tcp(capture: &Capture) -> String {
     }
 }
 
-/// Lists the defects of a capture and what of it is not read, a line each.
+/// Lists the defects of a capture and its unread layers, a line each.
 #[must_use]
 pub fn lacks(capture: &Capture) -> Vec<String> {
     let mut lacks = Vec::new();
