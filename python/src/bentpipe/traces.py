@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from . import _bentpipe
 from .campaign import Campaign
-from .control import Factory
+from .inspection import Factory
 from .progress import Told
 from .scenario import Scenario
 
