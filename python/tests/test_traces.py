@@ -57,5 +57,5 @@ def test_what_is_wrong_is_said(trace, tmp_path):
         bp.TraceBench(trace, way="left")
     with pytest.raises(OSError, match="none.csv"):
         bp.TraceBench(tmp_path / "none.csv")
-    with pytest.raises(bp.ScenarioError):
+    with pytest.raises(ValueError, match="`cubic` is bentpipe's own"):
         bp.TraceBench(trace, controls={"cubic": Steady})

@@ -57,8 +57,7 @@ class TraceBench:
 
         Raises:
             OSError: a file cannot be read, or is no trace of a rate.
-            ValueError: there is no such contender.
-            ScenarioError: a control has the name of one of bentpipe's own.
+            ValueError: there is no such contender, or a control has the name of one of bentpipe's own.
         """
         controls = dict(controls or {})
         paths = [traces] if isinstance(traces, (str, Path)) else traces
@@ -98,7 +97,7 @@ class TraceBench:
         return self._scores()["means"]
 
     def _scores(self) -> dict[str, list[dict[str, Any]]]:
-        self.campaign.summary()
+        self.campaign.table("summary")
         return json.loads(self._bench.scores(self.campaign.scenario.experiment, self.campaign.folder))
 
     def __repr__(self) -> str:
