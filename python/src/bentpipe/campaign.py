@@ -176,6 +176,7 @@ class Campaign:
         | `completion_min_mean_s` | float64 | s | shortest completion time |
         | `completion_median_mean_s` | float64 | s | median of the completion times |
         | `completion_p95_mean_s` | float64 | s | 95th percentile of the completion times |
+        | `completion_p99_mean_s` | float64 | s | 99th percentile of the completion times |
         | `efficiency_mean` | float64 | share | goodput as a share of what the path can carry |
         | `retransmissions_mean` | float64 | segments | retransmissions of data |
         | `needless_retransmissions_mean` | float64 | segments | segments that the receiver had |
