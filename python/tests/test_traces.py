@@ -50,6 +50,53 @@ def test_a_control_in_python_is_scored_beside_gateways(trace, tmp_path):
     assert again.scores() == rows
 
 
+def test_a_control_that_is_changed_is_scored_again(trace, tmp_path):
+    def scored(segments):
+        class Fixed(bp.tcp.CongestionControl):
+            """So many segments."""
+
+            decides_in_recovery = True
+
+            def on_ack(self, smss):
+                return segments * smss
+
+            def on_loss(self, smss):
+                return segments * smss
+
+        bench = bp.TraceBench(trace, contenders=[], controls={"fixed": Fixed}, flows=1, folder=tmp_path / "results")
+        return bench.run(progress=False, figures=False).means()[0]["utilisation"]
+
+    assert scored(20) > 2 * scored(4)
+
+
+def test_a_parameter_makes_a_contender_of_its_own(trace, tmp_path):
+    class Fixed(bp.tcp.CongestionControl):
+        """So many segments."""
+
+        decides_in_recovery = True
+
+        def __init__(self, segments=20):
+            self.segments = segments
+
+        def on_ack(self, smss):
+            return self.segments * smss
+
+        def on_loss(self, smss):
+            return self.segments * smss
+
+    bench = bp.TraceBench(
+        trace,
+        contenders=["fixed", "fixed:segments=4", "few=linux,congestion=fixed:segments=4"],
+        controls={"fixed": Fixed},
+        flows=1,
+        duration=4,
+        folder=tmp_path / "results",
+    )
+    many, few, same = bench.run(progress=False, figures=False).means()
+    assert [row["contender"] for row in (many, few, same)] == ["fixed", "fixed:segments=4", "few"]
+    assert many["utilisation"] > 2 * few["utilisation"] and few["utilisation"] == same["utilisation"]
+
+
 def test_what_is_wrong_is_said(trace, tmp_path):
     with pytest.raises(ValueError, match="no congestion control is called `cubik`"):
         bp.TraceBench(trace, contenders=["cubik"])

@@ -101,9 +101,7 @@ class Scenario:
         self._controls = dict(controls or {})
         known = registered(self._controls)
         identities = [
-            (f"control.{name}.{key}", toml(value, key))
-            for name, control in zip(self._controls, known)
-            for key, value in (("class", control.about), ("digest", control.digest))
+            (f"control.{name}.{key}", value) for name, keys in _identities(self._controls).items() for key, value in keys.items()
         ]
         self.experiment = _bentpipe.Experiment.parse(name, text, self._folder, identities + self._changes, known)
 
@@ -227,7 +225,10 @@ class Scenario:
         cls, name: str, text: str, files: dict[str, str], *, controls: Mapping[str, Factory] | None = None
     ) -> Scenario:
         """Of a text and the texts of the files that it names, by their names in it."""
-        return _restored(name, text, files, dict(controls or {}))
+        controls = dict(controls or {})
+        for control, keys in _identities(controls).items():
+            text += "\n".join([f"\n[control.{control}]", *(f"{key} = {value}" for key, value in keys.items()), ""])
+        return _restored(name, text, files, controls)
 
     def __len__(self) -> int:
         """How many points its sweep has."""
@@ -244,6 +245,14 @@ class Scenario:
     def __reduce__(self):
         name, text, files = self.experiment.parts()
         return _restored, (name, text, files, self._controls)
+
+
+def _identities(controls: Mapping[str, Factory]) -> dict[str, dict[str, str]]:
+    """The table of each control, whose keys have TOML: with another class, runs are others."""
+    return {
+        name: {"class": toml(control.about, "class"), "digest": toml(control.digest, "digest")}
+        for name, control in zip(controls, registered(controls))
+    }
 
 
 def _restored(name: str, text: str, files: dict[str, str], controls: Mapping[str, Factory]) -> Scenario:

@@ -36,8 +36,8 @@ class TraceBench:
         *,
         contenders: Iterable[str] = CONTENDERS,
         controls: Mapping[str, Factory] | None = None,
-        flows: Iterable[int] = (1, 10),
-        duration: str = "120s",
+        flows: int | Iterable[int] = (1, 10),
+        duration: str | float = "120s",
         runs: int = 1,
         way: Literal["up", "down"] | None = None,
         folder: str | Path = "results/traces",
@@ -46,11 +46,12 @@ class TraceBench:
 
         Args:
             traces: what `bentpipe trace show` reads.
-            contenders: `gateways`, congestion controls, or `NAME=TCP settings`.
-            controls: congestion controls in Python by their names, which are contenders as well; see
-                `Scenario.with_controls`.
+            contenders: `gateways` between Linux hosts with CUBIC; congestion controls of Linux hosts, such as `bbr`, which is
+                BBR version 3; or `NAME=TCP settings`. `mine:gain=2` is a control in Python with a parameter.
+            controls: congestion controls in Python by their names, which are contenders as well if no contender names them;
+                see `Scenario.with_controls`.
             flows: numbers of bulk flows.
-            duration: of a trace at most.
+            duration: of a trace at most; a number is in seconds.
             runs: so many of each, with random losses of their own.
             way: all traces are of this direction, whatever their names say.
             folder: where results go.
@@ -61,11 +62,16 @@ class TraceBench:
         """
         controls = dict(controls or {})
         paths = [traces] if isinstance(traces, (str, Path)) else traces
-        named = [contender for contender in contenders if contender not in controls]
+        flows = [flows] if isinstance(flows, int) else list(flows)
+        duration = duration if isinstance(duration, str) else f"{duration}s"
+        contenders = list(dict.fromkeys(contenders))
+        own = {contender: name for contender in contenders for name in controls if _names(contender, name)}
+        own |= {name: name for name in controls if name not in own.values()}
+        named = [contender for contender in contenders if contender not in own]
         self._bench = _bentpipe.TraceBench(
-            [str(path) for path in paths], named, list(controls), list(flows), duration, runs, way
+            [str(path) for path in paths], named, list(own), list(dict.fromkeys(flows)), duration, runs, way
         )
-        self._contenders = len(named) + len(controls)
+        self._contenders = len(named) + len(own)
         scenario = Scenario.of_files("traces", self._bench.text(), self._bench.files(), controls=controls)
         #: What is run, of which all tables are.
         self.campaign = Campaign(scenario, folder=folder)
@@ -85,7 +91,9 @@ class TraceBench:
     def scores(self) -> list[dict[str, Any]]:
         """A row for each trace, number of flows and contender, for `pandas.DataFrame`.
 
-        Utilisation is a share, `delay_…` are the pings' round trips through the queue, `short_…` the transfers of 100 KB.
+        `trace`, `way`, `contender`, `flows`; `utilisation`, a share; `delay_p50_s`, `delay_p95_s` and `delay_p99_s`, the pings'
+        round trips through the queue; `short_mean_s`, `short_p95_s` and `short_unfinished`, of the transfers of 100 KB;
+        `jain`, of the bulk flows' goodputs; `drop_share`.
 
         Raises:
             NoResults: nothing has been run.
@@ -103,3 +111,10 @@ class TraceBench:
     def __repr__(self) -> str:
         traces = len(self._bench.files())
         return f"<TraceBench: {self._contenders} contenders on {traces} traces in {self.campaign.folder}>"
+
+
+def _names(contender: str, control: str) -> bool:
+    """True if this contender's congestion control is `control`, with parameters or without."""
+    settings = contender if "=" not in contender.split(":")[0] else contender.partition("=")[2]
+    used = [part.removeprefix("congestion=") for part in settings.split(",")]
+    return any(part.split(":")[0].strip() == control for part in used)

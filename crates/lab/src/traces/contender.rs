@@ -31,8 +31,9 @@ impl Contender {
     }
 
     /// Hosts whose congestion control a program brings: the experiment knows whether there is one.
-    pub fn external(name: &str) -> Contender {
-        Contender { name: name.to_owned(), tcp: Some(format!("linux,congestion={name}")) }
+    pub fn external(text: &str) -> Contender {
+        let (name, tcp) = named(text);
+        Contender { name: name.to_owned(), tcp: Some(tcp) }
     }
 
     /// Its name.
@@ -61,19 +62,24 @@ impl std::str::FromStr for Contender {
         if text == "gateways" {
             return Ok(Contender { name: text.to_owned(), tcp: None });
         }
-        // Parameters of a congestion control have signs, too: `scalable:b=0.2`.
-        let (name, tcp) = match text.split_once('=') {
-            Some((name, tcp)) if !name.contains(':') => (name, tcp.to_owned()),
-            _ => {
-                text.parse::<CongestionAlgorithm>().map_err(|error| wrong(error.to_string()))?;
-                (text, format!("linux,congestion={}", text.replace(',', ";")))
-            }
-        };
+        let (name, tcp) = named(text);
+        if name == text {
+            text.parse::<CongestionAlgorithm>().map_err(|error| wrong(error.to_string()))?;
+        }
         if name.is_empty() || name.contains(['"', '\\', '\n']) {
             return Err(wrong("its name cannot stand in a table".to_owned()));
         }
         tcp.parse::<ConnectionConfig>().map_err(|error| wrong(error.to_string()))?;
         Ok(Contender { name: name.to_owned(), tcp: Some(tcp) })
+    }
+}
+
+/// Its name, and the hosts' settings: `mine=linux,iw=40`, or a congestion control.
+fn named(text: &str) -> (&str, String) {
+    match text.split_once('=') {
+        // Parameters of a congestion control have signs, too: `scalable:b=0.2`.
+        Some((name, tcp)) if !name.contains(':') => (name, tcp.to_owned()),
+        _ => (text, format!("linux,congestion={}", text.replace(',', ";"))),
     }
 }
 

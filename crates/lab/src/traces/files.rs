@@ -5,6 +5,7 @@ use crate::examples;
 use bentpipe_core::time::Duration;
 use bentpipe_links::foreign;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,11 +14,8 @@ const ENDLESS: Duration = Duration::from_secs(120);
 
 /// A file is no trace of a link's rate.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {why}")]
-pub struct TraceFileError {
-    file: String,
-    why: String,
-}
+#[error("{0}")]
+pub struct TraceFileError(String);
 
 /// Those that come with bentpipe.
 const BUILT_IN: [&str; 2] = ["leo-downlink", "leo-uplink"];
@@ -39,7 +37,7 @@ pub fn of_path(path: &str, way: Option<Way>) -> Result<Vec<Trace>, TraceFileErro
         };
         return Ok(vec![trace(&parts, way)?]);
     }
-    let failed = |why: std::io::Error| wrong(folder, why.to_string());
+    let failed = |why: std::io::Error| wrong(folder, why);
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let file = entry.map_err(failed)?.path();
@@ -97,8 +95,8 @@ fn stem(file: &Path) -> String {
 fn trace(parts: &[PathBuf], way: Option<Way>) -> Result<Trace, TraceFileError> {
     let mut texts = Vec::new();
     for file in parts {
-        let opened = fs::File::open(file).map_err(|error| wrong(file, error.to_string()))?;
-        let text = foreign::text(opened).map_err(|error| wrong(file, error.to_string()))?;
+        let opened = fs::File::open(file).map_err(|error| wrong(file, error))?;
+        let text = foreign::text(opened).map_err(|error| wrong(file, error))?;
         texts.push((file.display().to_string(), text));
     }
     let named: Vec<(&str, &str)> = texts.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
@@ -111,21 +109,21 @@ fn of_texts(
     texts: &[(&str, &str)],
     way: Option<Way>,
 ) -> Result<Trace, TraceFileError> {
-    let rows = foreign::read(texts).map_err(|error| wrong(first, error.to_string()))?;
+    let rows = foreign::read(texts).map_err(|error| TraceFileError(error.to_string()))?;
     if rows.rate.is_empty() {
         let why = "it says no rate: how much of the link is used cannot be said".to_owned();
         return Err(wrong(first, why));
     }
     let mut text = Vec::new();
-    rows.write(&mut text).map_err(|error| wrong(first, error.to_string()))?;
+    rows.write(&mut text).map_err(|error| wrong(first, error))?;
     let name = stem(first);
     let length = Some(rows.end()).filter(|end| *end > Duration::ZERO).unwrap_or(ENDLESS);
     let way = way.unwrap_or_else(|| Way::of_name(&name));
     Ok(Trace { name, text: String::from_utf8_lossy(&text).into_owned(), length, way })
 }
 
-fn wrong(file: &Path, why: String) -> TraceFileError {
-    TraceFileError { file: file.display().to_string(), why }
+fn wrong(file: &Path, why: impl Display) -> TraceFileError {
+    TraceFileError(format!("{}: {why}", file.display()))
 }
 
 #[cfg(test)]
