@@ -23,6 +23,7 @@ pub use marks::{Mark, Marks};
 pub use repeat::{Proof, Repeat};
 pub use sums::{RoundTrips, Summary};
 pub use vantage::Vantage;
+pub(crate) use vantage::{AT_THE_END, NOWHERE_ELSE};
 
 use crate::connection::{Connection, Flags, Segment};
 use crate::direction::Direction;

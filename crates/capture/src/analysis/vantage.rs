@@ -4,9 +4,9 @@
 /// the sender heard when it sent, and nearer than to the other end.
 const NEAR: (i64, i64) = (16, 4);
 /// Or no longer than this, in nanoseconds.
-const AT_THE_END: i64 = 2_000_000;
-/// An end that answers as soon is on the same machine, or beside it, in nanoseconds.
-const NOWHERE_ELSE: i64 = 200_000;
+pub(crate) const AT_THE_END: i64 = 2_000_000;
+/// An end that answers as soon is on the same machine, or the next one, in nanoseconds.
+pub(crate) const NOWHERE_ELSE: i64 = 200_000;
 
 /// A direction's sender, seen from the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

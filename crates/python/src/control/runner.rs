@@ -6,7 +6,8 @@ use bentpipe_results::{RunError, RunResults, Sinks};
 use bentpipe_scenario::Scenario;
 use pyo3::prelude::*;
 
-/// Makes runs, as `bentpipe_sim::run_into` does.
+/// Makes runs, as `bentpipe_sim::run_into` does. The error of a control's exception has its
+/// traceback.
 pub(crate) struct Simulator;
 
 impl Runner for Simulator {
@@ -17,30 +18,20 @@ impl Runner for Simulator {
         sinks: Sinks,
         go_on: &mut dyn FnMut(f64) -> bool,
     ) -> Result<RunResults, RunError> {
-        run_into(scenario, run, sinks, go_on)
+        // A run that panicked may have left one.
+        raised::take();
+        let mut unless_raised = |share| !raised::is_there() && go_on(share);
+        let results = bentpipe_sim::run_into(scenario, run, sinks, &mut unless_raised);
+        match raised::take() {
+            Some(error) => Err(RunError::Failed(Python::attach(|py| traceback(py, error)))),
+            None => results,
+        }
     }
 
     /// Python makes a state for each thread that calls it, and discards that when the call ends.
     /// Here one call is around all others.
     fn on_thread(&self, work: &mut (dyn FnMut() + Send)) {
         Python::attach(|py| py.detach(work));
-    }
-}
-
-/// The error of a control's exception has its traceback.
-fn run_into(
-    scenario: &Scenario,
-    run: u64,
-    sinks: Sinks,
-    go_on: &mut dyn FnMut(f64) -> bool,
-) -> Result<RunResults, RunError> {
-    // A run that panicked may have left one.
-    raised::take();
-    let mut unless_raised = |share| !raised::is_there() && go_on(share);
-    let results = bentpipe_sim::run_into(scenario, run, sinks, &mut unless_raised);
-    match raised::take() {
-        Some(error) => Err(RunError::Failed(Python::attach(|py| traceback(py, error)))),
-        None => results,
     }
 }
 

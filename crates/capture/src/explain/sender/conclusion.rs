@@ -1,7 +1,7 @@
 //! Conclusions from a sender's state: what it shows of a silence.
 
-use super::{AT_THE_HOST, Heard, Sender};
-use crate::analysis::{Fact, Mark};
+use super::{Heard, Sender};
+use crate::analysis::{Fact, Mark, NOWHERE_ELSE};
 use crate::class::{Class, ClassKind};
 use crate::connection::Segment;
 use crate::evidence::{Evidence, Reason};
@@ -153,7 +153,7 @@ impl Sender {
     /// Nothing that was heard has made it send.
     fn unprompted(&self, at: i64) -> Evidence {
         // What it heard may have queued on the way, or was lost.
-        if self.back > AT_THE_HOST {
+        if self.back > NOWHERE_ELSE {
             return Evidence::None(Reason::Between);
         }
         let heard = self.heard.map(|heard| heard.at).or(self.last_sent);
@@ -207,7 +207,7 @@ impl Sender {
             });
         }
         // Where nothing was in flight before, no window and no pacer has kept anything back.
-        let away = self.back > AT_THE_HOST;
+        let away = self.back > NOWHERE_ELSE;
         let min = if away { IDLE_AWAY } else { IDLE_MIN };
         if nanos >= self.trip.unwrap_or(IDLE).max(min) || self.in_flight == 0 {
             return Some(Evidence::AllAcknowledged { packet, nanos });

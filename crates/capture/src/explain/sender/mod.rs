@@ -4,15 +4,11 @@ mod conclusion;
 
 use super::Trigger;
 use super::habits::{BACK_TO_BACK, Habits};
-use crate::analysis::{Fact, Mark, Vantage};
+use crate::analysis::{AT_THE_END, Fact, Mark, NOWHERE_ELSE, Vantage};
 use crate::connection::{Flags, Segment};
 
 /// A host answers so soon, in nanoseconds, plus the time to the capture and back.
 const AT_ONCE: i64 = 1_000_000;
-/// A capture at the host sees its answers within this.
-const AT_THE_HOST: i64 = 200_000;
-/// Further away than this it has to be seen that answers always take about as long.
-const STEADY: i64 = 2_000_000;
 /// So much of a round trip is too long for an answer.
 const RHYTHM: i64 = 16;
 /// A sender that is further away from the capture is not near.
@@ -98,9 +94,10 @@ impl Sender {
         let back = back.unwrap_or(0).min(BACK_MAX);
         let answer = known.answer().map(|answer| answer * 2);
         // At the host, what takes a good part of a round trip is an application's own rhythm.
-        let rhythm = trip.filter(|_| back <= AT_THE_HOST).map_or(i64::MAX, |trip| trip / RHYTHM);
+        let rhythm = trip.filter(|_| back <= NOWHERE_ELSE).map_or(i64::MAX, |trip| trip / RHYTHM);
         let vantage = match vantage {
-            Vantage::Sender if back > STEADY && answer.is_none() => Vantage::Between,
+            // Further away it has to be seen that answers always take about as long.
+            Vantage::Sender if back > AT_THE_END && answer.is_none() => Vantage::Between,
             vantage => vantage,
         };
         Sender {

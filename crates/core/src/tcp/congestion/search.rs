@@ -154,7 +154,7 @@ impl Search {
         let (whole, part) = (bins as usize, bins.fract());
         let sent = |back: usize| {
             let (last, first) = (self.back(back)?.sent, self.back(back + BINS)?.sent);
-            // A loss that proved none was counted twice, and may be taken back.
+            // What was late counts as lost and as delivered, until that is known: the sum may fall.
             Some(last.saturating_sub(first).as_f64())
         };
         let earlier = sent(whole + 1)?;
