@@ -68,6 +68,27 @@ fn traces_are_scored_and_the_folder_makes_the_same_again() {
 }
 
 #[test]
+fn traces_of_one_name_are_two_and_what_is_said_twice_is_run_once() {
+    let place = place();
+    fs::create_dir(place.path().join("other")).unwrap();
+    let rows = "time,rate,delay,sky\n0s,1Mbit/s,90ms,clear\n5s,1Mbit/s,90ms,clear\n";
+    fs::write(place.path().join("other/longer.csv"), rows).unwrap();
+    let who = ["--contender", "cubic", "--contender", "cubic", "--flows", "1,1"];
+    let how = ["--json", "--quiet", "--no-figures"];
+    let what = ["bench", "traces", "longer.csv", "other/longer.csv"];
+    let output = bentpipe(place.path(), &[&what[..], &who, &how].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("sky"), "{said}");
+    let scored: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = scored["scores"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert_eq!((&rows[0]["trace"], &rows[1]["trace"]), (&"longer".into(), &"longer+2".into()));
+    // Each was run on its own file: on one they would be the same to the digit.
+    assert_ne!(rows[0]["delay_p50_s"], rows[1]["delay_p50_s"]);
+    assert_ne!(rows[0]["utilisation"], rows[1]["utilisation"]);
+}
+
+#[test]
 fn what_is_no_contender_or_no_trace_is_said_in_a_line() {
     let place = place();
     let refused = |arguments: &[&str], why: &str| {

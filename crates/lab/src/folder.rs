@@ -105,6 +105,22 @@ impl Folder {
         executed.made == 0 && written::is_of(&self.path, &self.digest(experiment, executed))
     }
 
+    /// The runs' results. All is written, as by [`Folder::write`], unless it is there already.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn results(
+        &self,
+        experiment: &Experiment,
+        store: &Store,
+        executed: &Executed,
+    ) -> Result<Results, LabError> {
+        match self.is_current(experiment, executed) {
+            true => Folder::summarise(experiment, store, executed),
+            false => self.write(experiment, store, executed),
+        }
+    }
+
     fn digest(&self, experiment: &Experiment, executed: &Executed) -> String {
         written::digest(experiment, executed, &format!("{:?} {}", self.made, self.figures))
     }

@@ -42,18 +42,32 @@ impl TraceBench {
             true => traces::built_in(way).map_err(error::os)?,
             false => paths.iter().map(of_path).collect::<PyResult<Vec<_>>>()?.concat(),
         };
-        let parsed = contenders
-            .iter()
-            .map(|text| text.parse().map_err(|e: traces::ContenderError| wrong(e.to_string())));
-        let mut contenders = parsed.collect::<PyResult<Vec<Contender>>>()?;
-        contenders.extend(controls.iter().map(|name| Contender::external(name)));
+        let read_one = |text: &String| {
+            Contender::read(text, &controls).map_err(|error| wrong(error.to_string()))
+        };
+        let mut contenders = contenders.iter().map(read_one).collect::<PyResult<Vec<_>>>()?;
+        for control in &controls {
+            if !contenders.iter().any(|contender| contender.uses(control)) {
+                contenders.push(read_one(control)?);
+            }
+        }
         if contenders.is_empty() || flows.is_empty() || flows.contains(&0) {
             return Err(wrong(
                 "at least one contender is needed, and numbers of flows above 0".to_owned(),
             ));
         }
         let longest = parse_duration(duration).map_err(|why| wrong(format!("duration: {why}")))?;
-        Ok(TraceBench(traces::TraceBench { traces: read, contenders, flows, longest, runs }))
+        Ok(TraceBench(traces::TraceBench::new(read, contenders, flows, longest, runs)))
+    }
+
+    /// How many contenders there are.
+    fn __len__(&self) -> usize {
+        self.0.contenders.len()
+    }
+
+    /// What of the traces was left out, or taken as something.
+    fn notes(&self) -> Vec<String> {
+        self.0.traces.iter().flat_map(|trace| trace.notes.clone()).collect()
     }
 
     /// The scenario's text.

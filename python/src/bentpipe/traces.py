@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -64,14 +65,11 @@ class TraceBench:
         paths = [traces] if isinstance(traces, (str, Path)) else traces
         flows = [flows] if isinstance(flows, int) else list(flows)
         duration = duration if isinstance(duration, str) else f"{duration}s"
-        contenders = list(dict.fromkeys(contenders))
-        own = {contender: name for contender in contenders for name in controls if _names(contender, name)}
-        own |= {name: name for name in controls if name not in own.values()}
-        named = [contender for contender in contenders if contender not in own]
         self._bench = _bentpipe.TraceBench(
-            [str(path) for path in paths], named, list(own), list(dict.fromkeys(flows)), duration, runs, way
+            [str(path) for path in paths], list(contenders), list(controls), flows, duration, runs, way
         )
-        self._contenders = len(named) + len(own)
+        for note in self._bench.notes():
+            warnings.warn(note, stacklevel=2)
         scenario = Scenario.of_files("traces", self._bench.text(), self._bench.files(), controls=controls)
         #: What is run, of which all tables are.
         self.campaign = Campaign(scenario, folder=folder)
@@ -110,11 +108,4 @@ class TraceBench:
 
     def __repr__(self) -> str:
         traces = len(self._bench.files())
-        return f"<TraceBench: {self._contenders} contenders on {traces} traces in {self.campaign.folder}>"
-
-
-def _names(contender: str, control: str) -> bool:
-    """True if this contender's congestion control is `control`, with parameters or without."""
-    settings = contender if "=" not in contender.split(":")[0] else contender.partition("=")[2]
-    used = [part.removeprefix("congestion=") for part in settings.split(",")]
-    return any(part.split(":")[0].strip() == control for part in used)
+        return f"<TraceBench: {len(self._bench)} contenders on {traces} traces in {self.campaign.folder}>"

@@ -2,7 +2,7 @@
 
 use super::BenchError;
 use crate::plot;
-use crate::sim::progress::RunProgress;
+use crate::sim::{self, progress::RunProgress};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::parse_duration;
 use bentpipe_lab::traces::{self, Contender, Score, Scores, TraceBench, Way, scores};
@@ -92,13 +92,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
         true => Contender::usual(),
         false => arguments.contenders.clone(),
     };
-    let bench = TraceBench {
-        traces: read,
-        contenders,
-        flows: arguments.flows.clone(),
-        longest: arguments.duration,
-        runs: arguments.runs,
-    };
+    let (flows, longest) = (arguments.flows.clone(), arguments.duration);
+    let bench = TraceBench::new(read, contenders, flows, longest, arguments.runs);
+    bench.traces.iter().for_each(|trace| sim::say(&trace.notes));
     let experiment = bench.experiment()?;
     let (folder, store) = Folder::open(&arguments.output)?;
     let folder = if arguments.no_figures { folder.without_figures() } else { folder };
@@ -125,7 +121,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
             why: failure.why.to_string(),
         });
     }
-    let scored = scores(&bench, &folder.write(&experiment, &store, &executed)?);
+    let scored = scores(&bench, &folder.results(&experiment, &store, &executed)?);
     let mut out = io::stdout().lock();
     match arguments.json {
         true => writeln!(out, "{}", super::sim::to_json(&scored))?,

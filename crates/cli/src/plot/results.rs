@@ -69,7 +69,7 @@ pub(super) fn run(
 /// Refuses figures that name what there is not, and says which are left out.
 pub(crate) fn check(experiment: &Experiment) -> Result<(), DrawError> {
     for left_out in drawing::check(experiment)? {
-        eprintln!("bentpipe: {left_out}");
+        warn(&left_out.to_string());
     }
     Ok(())
 }

@@ -219,10 +219,7 @@ fn simulate(
         }
         return Ok(failed);
     }
-    let results = match folder.is_current(experiment, &executed) {
-        true => Folder::summarise(experiment, &store, &executed)?,
-        false => folder.write(experiment, &store, &executed)?,
-    };
+    let results = folder.results(experiment, &store, &executed)?;
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{:#}", results.json())?;

@@ -30,10 +30,27 @@ impl Contender {
         USUAL.iter().filter_map(|name| name.parse().ok()).collect()
     }
 
-    /// Hosts whose congestion control a program brings: the experiment knows whether there is one.
-    pub fn external(text: &str) -> Contender {
+    /// The same as from a text alone, where a program brings congestion controls. The experiment
+    /// knows whether they take such parameters.
+    ///
+    /// # Errors
+    /// It is no contender.
+    pub fn read(text: &str, own: &[String]) -> Result<Contender, ContenderError> {
         let (name, tcp) = named(text);
-        Contender { name: name.to_owned(), tcp: Some(tcp) }
+        let contender = Contender { name: name.to_owned(), tcp: Some(tcp) };
+        match own.iter().any(|control| contender.uses(control)) {
+            true => Ok(contender),
+            false => text.parse(),
+        }
+    }
+
+    /// Says whether its hosts have this congestion control, with parameters or without.
+    pub fn uses(&self, control: &str) -> bool {
+        let settings = self.tcp.iter().flat_map(|tcp| tcp.split(','));
+        settings.filter_map(|setting| setting.strip_prefix("congestion=")).any(|used| {
+            let name = used.split(':').next().unwrap_or(used);
+            name == control
+        })
     }
 
     /// Its name.
@@ -100,5 +117,17 @@ mod tests {
             assert!(of(wrong).unwrap_err().to_string().contains(wrong), "{wrong}");
         }
         assert_eq!(Contender::usual().len(), USUAL.len());
+    }
+
+    #[test]
+    fn a_programs_own_control_is_taken_by_its_name() {
+        let own = ["mine".to_owned()];
+        for text in ["mine", "mine:gain=2,slow=on", "other=linux,iw=4,congestion=mine:gain=2"] {
+            assert!(Contender::read(text, &own).unwrap().uses("mine"), "{text}");
+            assert!(Contender::read(text, &[]).is_err(), "{text}");
+        }
+        let mine = Contender::read("mine:gain=2,slow=on", &own).unwrap();
+        assert!(mine.variant().contains("tcp = \"linux,congestion=mine:gain=2;slow=on\""));
+        assert!(!Contender::read("cubic", &own).unwrap().uses("mine"));
     }
 }

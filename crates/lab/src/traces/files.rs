@@ -119,7 +119,9 @@ fn of_texts(
     let name = stem(first);
     let length = Some(rows.end()).filter(|end| *end > Duration::ZERO).unwrap_or(ENDLESS);
     let way = way.unwrap_or_else(|| Way::of_name(&name));
-    Ok(Trace { name, text: String::from_utf8_lossy(&text).into_owned(), length, way })
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let notes = rows.notes.iter().map(|note| format!("{}: {note}", first.display())).collect();
+    Ok(Trace { name, text, length, way, notes })
 }
 
 fn wrong(file: &Path, why: impl Display) -> TraceFileError {

@@ -37,6 +37,8 @@ pub struct Trace {
     pub length: Duration,
     /// The direction that it is of.
     pub way: Way,
+    /// Notes on its file: columns that were left out, or taken as something.
+    pub notes: Vec<String>,
 }
 
 /// Each contender on each trace with each number of flows.
@@ -55,6 +57,29 @@ pub struct TraceBench {
 }
 
 impl TraceBench {
+    /// Runs once what is said twice, and numbers traces of one name.
+    pub fn new(
+        traces: Vec<Trace>,
+        contenders: Vec<Contender>,
+        flows: Vec<u32>,
+        longest: Duration,
+        runs: u32,
+    ) -> TraceBench {
+        let mut names = BTreeMap::new();
+        let traces = traces.into_iter().map(|trace| {
+            let before: &mut u32 = names.entry(trace.name.clone()).or_default();
+            *before += 1;
+            let name = match *before {
+                1 => trace.name,
+                number => format!("{}+{number}", trace.name),
+            };
+            Trace { name, ..trace }
+        });
+        let traces = traces.collect();
+        let (contenders, flows) = (once(contenders), once(flows));
+        TraceBench { traces, contenders, flows, longest, runs }
+    }
+
     /// Everything as one experiment.
     ///
     /// # Errors
@@ -128,6 +153,17 @@ impl TraceBench {
     fn lasts(&self, trace: &Trace) -> Duration {
         trace.length.min(self.longest)
     }
+}
+
+/// Those that differ, in their order.
+fn once<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for one in all {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
 }
 
 impl Trace {

@@ -2,6 +2,7 @@
 
 use super::{TraceBench, Way};
 use crate::{ElementSummary, PointSummary, Results};
+use bentpipe_results::fairness;
 use serde::Serialize;
 
 /// A contender on a trace with so many bulk flows: means over the runs.
@@ -111,7 +112,7 @@ fn of_point(point: &PointSummary, begun: u64) -> Score {
         short_mean_s: mean(&ended),
         short_p95_s: percentile(&ended, shorts.len(), 0.95),
         short_unfinished: (shorts.len() - ended.len()) as u32,
-        jain: jain(&goodputs),
+        jain: fairness(&goodputs),
         drop_share: link("drop_share"),
     }
 }
@@ -151,11 +152,6 @@ fn percentile(sorted: &[f64], count: usize, share: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
-fn jain(goodputs: &[f64]) -> Option<f64> {
-    let (sum, squares) = goodputs.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    (squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,12 +163,5 @@ mod tests {
         assert_eq!(percentile(&ended, 4, 0.5), Some(2.0));
         assert_eq!(percentile(&ended, 4, 0.95), None);
         assert_eq!(percentile(&[], 0, 0.95), None);
-    }
-
-    #[test]
-    fn fairness_is_jains() {
-        assert_eq!(jain(&[2.0, 2.0]), Some(1.0));
-        assert_eq!(jain(&[1.0, 0.0]), Some(0.5));
-        assert_eq!(jain(&[]), None);
     }
 }
