@@ -128,8 +128,9 @@ fn results_are_the_same_on_any_number_of_threads_and_when_resumed() {
     // Once more nothing is run; a damaged run is, alone.
     let (again, _) = sitting(&path("one"), 2, u64::MAX);
     assert_eq!(again.made, 0);
-    let run = fs::read_dir(path("one/runs")).unwrap().next().unwrap().unwrap().path();
-    fs::write(run, "").unwrap();
+    let mut runs = fs::read_dir(path("one/runs")).unwrap().map(|entry| entry.unwrap().path());
+    let run = runs.find(|path| path.extension().is_some_and(|kind| kind == "run"));
+    fs::write(run.unwrap(), "").unwrap();
     let (repaired, _) = sitting(&path("one"), 1, u64::MAX);
     assert_eq!(repaired.made, 1);
     assert_eq!(files(&path("one")), expected);
