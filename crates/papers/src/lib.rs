@@ -2,9 +2,8 @@
 //!
 //! `papers/` has a folder for each paper and a file for each figure or table: the experiments that
 //! it takes, how it is drawn, and the paper's claims about it as data ([`catalogue`]). [`run`]
-//! makes the experiments and measures what the claims speak of, [`verdict`] compares that with
-//! `papers/tolerances.toml`, which was frozen before anything was run, and [`report`] writes it all
-//! down: which claims hold, and which do not.
+//! makes the experiments and measures what the claims speak of, [`verdict`] compares that with what
+//! each claim accepts, and [`report`] writes it all down: which claims hold, and which do not.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;

@@ -95,9 +95,8 @@ pub fn judge(
         let ran = Ran::new(figure, catalogue.files(), asked, options, watch)?;
         // What real hosts decide waits until all of it was measured.
         let measured = ran.is_measured(figure);
-        let judged =
-            claims(catalogue, figure, &ran, |claim| measured || !is_live(catalogue, claim))
-                .map_err(|why| RunError::Failed { figure: figure.id.clone(), why })?;
+        let judged = claims(figure, &ran, |claim| measured || !is_live(claim))
+            .map_err(|why| RunError::Failed { figure: figure.id.clone(), why })?;
         let runs = ran.runs();
         let open = judged.iter().any(|judged| judged.verdict == Verdict::Undecidable);
         // Once more only if it makes a difference: where nothing is random, once is all there is.
@@ -113,22 +112,17 @@ pub fn judge(
 ///
 /// # Errors
 /// What is missing, in a sentence.
-pub fn live_claims(
-    catalogue: &Catalogue,
-    figure: &Figure,
-    ran: &Ran,
-) -> Result<Vec<Judged>, String> {
+pub fn live_claims(figure: &Figure, ran: &Ran) -> Result<Vec<Judged>, String> {
     let measured = ran.is_measured(figure);
-    claims(catalogue, figure, ran, |claim| measured && is_live(catalogue, claim))
+    claims(figure, ran, |claim| measured && is_live(claim))
 }
 
 /// Whether real hosts decide a claim.
-fn is_live(catalogue: &Catalogue, claim: &Claim) -> bool {
-    catalogue.register.get(&claim.id).is_some_and(|entry| entry.how == ClaimMethod::Emulator)
+fn is_live(claim: &Claim) -> bool {
+    claim.entry.how == ClaimMethod::Emulator
 }
 
 fn claims(
-    catalogue: &Catalogue,
     figure: &Figure,
     ran: &Ran,
     wanted: impl Fn(&Claim) -> bool,
@@ -136,19 +130,15 @@ fn claims(
     let judged = figure.claims.iter().filter(|claim| wanted(claim)).map(|claim| {
         let numbers = numbers::of_claim(ran, claim)?;
         let finding = |number: &Number| {
-            let accepted = catalogue.accepted(&claim.id, &number.name).ok_or_else(|| {
-                format!("tolerances.toml says nothing of {}, {}", claim.id, number.name)
+            let accepted = claim.accepted.get(&number.name).ok_or_else(|| {
+                format!("{}: nothing says what of {} is accepted", claim.id, number.name)
             })?;
             Ok(Finding::new(number, accepted))
         };
         let findings = numbers.iter().map(finding).collect::<Result<Vec<_>, String>>()?;
-        let told = catalogue.tolerances.get(&claim.id).map_or(0, std::collections::BTreeMap::len);
-        if told != findings.len() {
-            return Err(format!(
-                "{}: tolerances.toml has {told} numbers, {} were measured",
-                claim.id,
-                findings.len()
-            ));
+        let (said, measured) = (claim.accepted.len(), findings.len());
+        if said != measured {
+            return Err(format!("{}: {said} numbers are accepted, {measured} measured", claim.id));
         }
         let verdict = findings.iter().map(|finding| finding.verdict).max();
         let verdict = verdict.ok_or_else(|| format!("{}: nothing is measured", claim.id))?;

@@ -2,14 +2,11 @@
 //! the tolerances are those that were frozen.
 
 use bentpipe_lab::drawing;
-use bentpipe_papers::catalogue::{Catalogue, ClaimMethod, Files, frozen};
+use bentpipe_papers::catalogue::{Catalogue, ClaimMethod, Files, Witness, frozen};
 use bentpipe_papers::functions;
 use bentpipe_papers::live::{LiveResults, inputs, path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Claims that nothing decides yet.
-const NOT_YET: &[&str] = &[];
 
 fn catalogue() -> Catalogue {
     Catalogue::read(Files::built_in()).unwrap_or_else(|error| panic!("{error}"))
@@ -63,21 +60,18 @@ fn places(catalogue: &Catalogue) -> BTreeMap<&str, Vec<String>> {
 #[test]
 fn no_claim_is_forgotten_and_none_is_in_two_places() {
     let catalogue = catalogue();
-    let places = places(&catalogue);
-    for (id, at) in &places {
-        assert!(catalogue.register.contains_key(*id), "{id} is not in the register");
+    for (id, at) in places(&catalogue) {
         assert_eq!(at.len(), 1, "{id} is in {}", at.join(" and "));
     }
-    let mut missing = BTreeSet::new();
     for paper in &catalogue.papers {
-        for (id, entry) in catalogue.claims(paper) {
-            let later = entry.how == ClaimMethod::Emulator;
-            if entry.priority <= 2 && !later && !places.contains_key(id) {
-                missing.insert(id);
-            }
+        let claims = paper.claims();
+        assert_eq!(claims.len(), paper.about.claims, "{}", paper.name);
+        for (id, entry) in claims {
+            assert!(id.starts_with(&format!("{}-", paper.about.prefix)), "{id}");
+            let by = paper.elsewhere.get(id).map(|elsewhere| elsewhere.by);
+            assert!(entry.priority > 2 || by != Some(Witness::Nothing), "{id} is not decided");
         }
     }
-    assert_eq!(missing, NOT_YET.iter().copied().collect());
 }
 
 #[test]
@@ -85,8 +79,8 @@ fn every_claim_of_a_figure_has_tolerances_and_is_measured() {
     let catalogue = catalogue();
     let mut with_functions = BTreeSet::new();
     for claim in catalogue.papers.iter().flat_map(|paper| &paper.figures).flat_map(|f| &f.claims) {
-        let numbers = catalogue.tolerances.get(&claim.id);
-        let numbers = numbers.unwrap_or_else(|| panic!("{} has no tolerances", claim.id));
+        let numbers = &claim.accepted;
+        assert!(!numbers.is_empty(), "{} accepts nothing", claim.id);
         if claim.checks.is_empty() {
             assert!(functions::find(&claim.id).is_some(), "{} is not measured", claim.id);
             with_functions.insert(claim.id.as_str());
@@ -106,7 +100,7 @@ fn what_decides_a_claim_elsewhere_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for paper in &catalogue().papers {
         for (id, elsewhere) in &paper.elsewhere {
-            for at in elsewhere.at.split(',').map(str::trim) {
+            for at in elsewhere.places() {
                 let separator = if at.contains("::") { "::" } else { "#" };
                 let (file, name) = at.split_once(separator).unwrap_or((at, ""));
                 let text = std::fs::read_to_string(root.join(file))
@@ -188,10 +182,7 @@ fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
 fn real_hosts_decide_what_they_run() {
     let catalogue = catalogue();
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
-        let decided = figure
-            .claims
-            .iter()
-            .any(|claim| catalogue.register[&claim.id].how == ClaimMethod::Emulator);
+        let decided = figure.claims.iter().any(|claim| claim.entry.how == ClaimMethod::Emulator);
         // Others show what real hosts give beside what is simulated.
         assert!(!decided || figure.live().next().is_some(), "{}", figure.id);
     }
@@ -217,7 +208,8 @@ fn every_cell_of_a_table_is_a_number_of_its_claim() {
     let mut tables = 0;
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
         for layout in figure.tables.values() {
-            let numbers: BTreeSet<&String> = catalogue.tolerances[&layout.claim].keys().collect();
+            let claim = figure.claims.iter().find(|claim| claim.id == layout.claim).unwrap();
+            let numbers: BTreeSet<&String> = claim.accepted.keys().collect();
             let names = layout.names();
             assert_eq!(names.iter().collect::<BTreeSet<_>>(), numbers, "{}", figure.id);
             tables += 1;

@@ -4,23 +4,28 @@ use crate::comments::comments;
 use crate::tree::Text;
 use std::collections::BTreeSet;
 
-/// Reads the ids of `papers/register.toml`.
+/// Reads the ids of the claims in a file of `papers/`.
+///
+/// A figure has tables `[claim."ID"]`; a list of those decided elsewhere has `["ID"]`.
 ///
 /// # Errors
 /// It is not TOML.
-pub fn register(text: &str) -> Result<BTreeSet<String>, toml::de::Error> {
-    Ok(text.parse::<toml::Table>()?.keys().cloned().collect())
+pub fn ids_in(text: &str) -> Result<BTreeSet<String>, toml::de::Error> {
+    let file = text.parse::<toml::Table>()?;
+    let claims = file.get("claim").and_then(toml::Value::as_table).unwrap_or(&file);
+    let entered = claims.iter().filter(|(_, claim)| claim.get("entry").is_some());
+    Ok(entered.map(|(id, _)| id.clone()).collect())
 }
 
-/// Finds ids in a text that are not in the register, with their lines.
-pub fn unknown(text: &Text, register: &BTreeSet<String>) -> Vec<(usize, String)> {
+/// Finds ids in a text that are not among `known`, with their lines.
+pub fn unknown(text: &Text, known: &BTreeSet<String>) -> Vec<(usize, String)> {
     let pieces = if text.is_source() {
         comments(&text.content).iter().map(|it| (it.line, it.text)).collect()
     } else {
         vec![(1, text.content.as_str())]
     };
     let prefixes: BTreeSet<&str> =
-        register.iter().filter_map(|id| Some(id.split_once('-')?.0)).collect();
+        known.iter().filter_map(|id| Some(id.split_once('-')?.0)).collect();
     let lines = pieces.into_iter().flat_map(|(first, piece)| {
         piece.lines().enumerate().map(move |(index, line)| (first + index, line))
     });
@@ -28,7 +33,7 @@ pub fn unknown(text: &Text, register: &BTreeSet<String>) -> Vec<(usize, String)>
         .flat_map(|(number, line)| {
             ids(line, &prefixes).map(move |id| (number, id)).collect::<Vec<_>>()
         })
-        .filter(|(_, id)| !register.contains(*id))
+        .filter(|(_, id)| !known.contains(*id))
         .map(|(number, id)| (number, id.to_owned()))
         .collect()
 }
@@ -52,11 +57,14 @@ mod tests {
 
     #[test]
     fn ids_are_looked_up() {
-        let register = register("\"G01-15-a\" = 1\n\"H-4.2-E\" = 2").unwrap();
+        let figure = "[scenario.x]\n[claim.\"G01-15-a\"]\nentry = 1\nsays = \"\"";
+        let elsewhere = "[\"H-4.2-E\"]\nentry = 2";
+        let known =
+            [figure, elsewhere].into_iter().flat_map(|text| ids_in(text).unwrap()).collect();
         let content =
             "// G01-15-a, G01-15-z (H-4.2-E). H-TCP, S-4-a\nlet a = \"G01-15-y\"; // H-4.2-F.";
         let text = Text { path: "crates/a/src/b.rs".to_owned(), content: content.to_owned() };
-        let found = unknown(&text, &register);
+        let found = unknown(&text, &known);
         assert_eq!(found, [(1, "G01-15-z".to_owned()), (2, "H-4.2-F".to_owned())]);
     }
 }

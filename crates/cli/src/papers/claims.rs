@@ -1,23 +1,22 @@
 //! Claims as text and as JSON: what they say, and where they are decided.
 
-use bentpipe_papers::catalogue::{Catalogue, ClaimPlace, LocatedClaim};
+use bentpipe_papers::catalogue::{ClaimPlace, LocatedClaim};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Prints claims.
 pub(super) fn write(
-    catalogue: &Catalogue,
     claims: &[LocatedClaim<'_>],
     json: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
     if json {
-        let all: Vec<Value> = claims.iter().map(|claim| value(catalogue, claim)).collect();
+        let all: Vec<Value> = claims.iter().map(value).collect();
         return writeln!(out, "{:#}", json!(all));
     }
     for claim in claims {
-        writeln!(out, "{}: {}", claim.id, claim.says().unwrap_or("not in our words yet"))?;
+        writeln!(out, "{}: {}", claim.id, claim.says())?;
         writeln!(out, "  paper     {} ({})", claim.paper.about.title, claim.paper.about.authors)?;
         if let ClaimPlace::Figure(figure, _) = claim.place {
             writeln!(out, "  figure    {}: {}", figure.id, figure.title)?;
@@ -26,7 +25,7 @@ pub(super) fn write(
             none if none.is_empty() => writeln!(out, "  decided   by {}", claim.decided_by())?,
             places => writeln!(out, "  decided   by {}: {places}", claim.decided_by())?,
         }
-        for (name, accepted) in catalogue.accepted_ranges(claim.id) {
+        for (name, accepted) in claim.accepted() {
             writeln!(out, "  accepted  {name} {accepted}")?;
         }
         if let Some(explanation) = claim.explanation() {
@@ -39,10 +38,9 @@ pub(super) fn write(
     Ok(())
 }
 
-fn value(catalogue: &Catalogue, claim: &LocatedClaim<'_>) -> Value {
-    let ranges = catalogue.accepted_ranges(claim.id);
+fn value(claim: &LocatedClaim<'_>) -> Value {
     let accepted: BTreeMap<&str, String> =
-        ranges.map(|(name, accepted)| (name, accepted.to_string())).collect();
+        claim.accepted().map(|(name, accepted)| (name, accepted.to_string())).collect();
     json!({
         "id": claim.id,
         "says": claim.says(),

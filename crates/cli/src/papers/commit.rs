@@ -5,7 +5,7 @@ use std::process::Command;
 /// The commit of the checkout that the program is run in, and its date; `None` outside the project.
 pub(super) fn of_checkout() -> Option<String> {
     // Another project's commit says nothing.
-    git(&["ls-files", "--error-unmatch", ":/papers/register.toml", ":/crates/papers/Cargo.toml"])?;
+    git(&["ls-files", "--error-unmatch", ":/papers/frozen.toml", ":/crates/papers/Cargo.toml"])?;
     let commit = git(&["log", "-1", "--format=%h of %cs", "--abbrev=12"])?;
     let changed = git(&["status", "--porcelain", "--", ":/papers", ":/crates"])?;
     Some(if changed.is_empty() { commit } else { format!("{commit}, with changes") })

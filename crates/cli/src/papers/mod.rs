@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let claims: Option<Vec<LocatedClaim<'_>>> =
         arguments.ids.iter().map(|id| catalogue.claim(id)).collect();
     if let Some(claims) = claims.filter(|claims| !claims.is_empty()) {
-        claims::write(&catalogue, &claims, arguments.json, &mut io::stdout().lock())?;
+        claims::write(&claims, arguments.json, &mut io::stdout().lock())?;
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = choose(&catalogue, arguments)?;

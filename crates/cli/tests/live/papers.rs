@@ -19,21 +19,12 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 
 /// A paper of one figure, whose smallest point real hosts run: two files, an end of which is a link
 /// of 1 Mbit/s.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 5] = [
     ("papers.toml", "papers = [\"mini\"]"),
-    (
-        "register.toml",
-        "\"M-1-a\" = { kind = \"result\", priority = 1, how = \"emulator\" }\n\
-         \"M-1-b\" = { kind = \"result\", priority = 1, how = \"emulator\" }",
-    ),
-    (
-        "tolerances.toml",
-        "[M-1-a]\nleast = \">= 0.5\"\nmost = \"<= 2\"\npoints = \"= 1\"\n[M-1-b]\nlost = \">= 1\"",
-    ),
     ("frozen.toml", "digest = \"\""),
     (
         "mini/paper.toml",
-        "title = \"M\"\nauthors = \"M\"\nabout = \"M\"\nprefix = \"M\"\nfigures = [\"fig-1\"]",
+        "title = \"M\"\nauthors = \"M\"\nabout = \"M\"\nprefix = \"M\"\nclaims = 2\nfigures = [\"fig-1\"]",
     ),
     (
         "mini/path.toml",
@@ -74,12 +65,18 @@ const FILES: [(&str, &str); 7] = [
         flow = "main"
         column = "goodput_bps"
         [claim.M-1-a]
+        entry = { kind = "result", priority = 1, how = "emulator" }
         says = "They agree."
+        accepted.points = "= 1"
+        accepted.least = ">= 0.5"
+        accepted.most = "<= 2"
         check.points.live-points = "x"
         check.least.live-least = {}
         check.most.live-most = {}
         [claim.M-1-b]
+        entry = { kind = "result", priority = 1, how = "emulator" }
         says = "The queue overflows."
+        accepted.lost = ">= 1"
         check.lost.live-packets = { scenario = "x", column = "lost" }
         "#,
     ),

@@ -1,16 +1,13 @@
-//! Which numbers a claim allows: `papers/tolerances.toml`.
+//! Which numbers a claim allows.
 
-use super::{CatalogueError, Files, parse};
-use std::collections::BTreeMap;
+use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// The file.
-const FILE: &str = "tolerances.toml";
-
 /// The numbers that a claim allows. Written as `4 ± 0.1`, `4 ± 5 %`, `>= 0.95`, `< 3`, `1.2 .. 1.8`
 /// or `= 7`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Accepted {
     /// As it is written.
     text: String,
@@ -54,6 +51,14 @@ impl Accepted {
 impl fmt::Display for Accepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+impl TryFrom<String> for Accepted {
+    type Error = AcceptedError;
+
+    fn try_from(written: String) -> Result<Accepted, AcceptedError> {
+        written.parse()
     }
 }
 
@@ -102,24 +107,6 @@ impl FromStr for Accepted {
         };
         if by < 0.0 { Err(wrong()) } else { Ok(all(Some(value), value - by, value + by, false)) }
     }
-}
-
-/// All of them: by claim, then by the number's name.
-pub(super) fn read(
-    files: &Files,
-) -> Result<BTreeMap<String, BTreeMap<String, Accepted>>, CatalogueError> {
-    let written: BTreeMap<String, BTreeMap<String, String>> = parse(files, FILE)?;
-    let claim = |(id, numbers): (String, BTreeMap<String, String>)| {
-        let number = |(name, text): (String, String)| {
-            let accepted = text.parse().map_err(|error: AcceptedError| {
-                CatalogueError::content(FILE, format!("{id}, {name}: {error}"))
-            })?;
-            Ok((name, accepted))
-        };
-        let numbers = numbers.into_iter().map(number).collect::<Result<_, CatalogueError>>()?;
-        Ok((id, numbers))
-    };
-    written.into_iter().map(claim).collect()
 }
 
 #[cfg(test)]

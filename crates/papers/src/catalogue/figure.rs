@@ -1,7 +1,7 @@
 //! A figure or table of a paper: the experiments behind it, how it is drawn, and what is claimed of
 //! it.
 
-use super::{CatalogueError, Files, Layout, Live, parse};
+use super::{Accepted, CatalogueError, Entry, Files, Layout, Live, parse};
 use bentpipe_lab::ExperimentPart;
 use bentpipe_scenario::{Change, Experiment};
 use serde::Deserialize;
@@ -46,12 +46,16 @@ pub struct ScenarioPart {
 /// A claim of the paper.
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// Its id in the register.
+    /// Its id.
     pub id: String,
+    /// Its kind and weight.
+    pub entry: Entry,
     /// What is claimed, in our words.
     pub says: String,
     /// Why it does not hold, or cannot be decided.
     pub explanation: Option<String>,
+    /// What its numbers are compared with, by their names.
+    pub accepted: BTreeMap<String, Accepted>,
     /// What is measured for it, by the numbers' names. Without any, the function of its id does it.
     pub checks: Vec<Check>,
 }
@@ -59,7 +63,7 @@ pub struct Claim {
 /// A number that a claim is about.
 #[derive(Debug, Clone)]
 pub struct Check {
-    /// Its name; its tolerance has the same.
+    /// Its name; what is accepted has the same.
     pub name: String,
     /// What it is.
     pub form: Form,
@@ -176,8 +180,10 @@ fn most_runs() -> u32 {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ClaimFile {
+    entry: Entry,
     says: String,
     explanation: Option<String>,
+    accepted: BTreeMap<String, Accepted>,
     /// What its checks do not say.
     #[serde(default)]
     measure: Measure,
@@ -208,7 +214,8 @@ pub(super) fn read(files: &Files, paper: &str, file: &str) -> Result<Figure, Cat
         let default = claim.measure.or(&default);
         let checks = claim.check.into_iter();
         let checks = checks.map(|(name, check)| Check { name, form: form(check, &default) });
-        Claim { id, says: claim.says, explanation: claim.explanation, checks: checks.collect() }
+        let ClaimFile { entry, says, explanation, accepted, .. } = claim;
+        Claim { id, entry, says, explanation, accepted, checks: checks.collect() }
     });
     Ok(Figure {
         id: format!("{paper}/{file}"),

@@ -1,8 +1,7 @@
-//! The tolerances were frozen before a figure was run for its verdict. A change since then is in a
-//! list, with its reason, so that whoever reads a verdict knows how it came about.
-//! `papers/frozen.toml`.
+//! What is accepted was frozen. A change since then is in a list with its reason, so that a reader
+//! of a verdict knows how it came about. `papers/frozen.toml`.
 
-use super::{Accepted, Catalogue, CatalogueError, Files, parse};
+use super::{Catalogue, CatalogueError, Files, parse};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -30,7 +29,7 @@ pub struct Change {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Frozen {
-    /// [`digest`] of the tolerances when they were frozen, but for those of papers that came later.
+    /// The digest of what was accepted when it was frozen, but for those of papers that came later.
     digest: String,
     /// The same of papers that came later, by what their claims' ids begin with.
     #[serde(default)]
@@ -54,7 +53,7 @@ pub(super) fn changes(files: &Files) -> Result<Vec<Change>, CatalogueError> {
 /// A sentence.
 pub fn frozen(catalogue: &Catalogue) -> Result<(), String> {
     let frozen: Frozen = parse(catalogue.files(), FILE).map_err(|error| error.to_string())?;
-    let mut numbers = texts(&catalogue.tolerances);
+    let mut numbers = texts(catalogue);
     for change in frozen.change.iter().rev() {
         let key = (change.id.clone(), change.number.clone());
         let now = numbers.remove(&key);
@@ -76,28 +75,25 @@ pub fn frozen(catalogue: &Catalogue) -> Result<(), String> {
         let digest = of(&numbers);
         if digest != *frozen {
             return Err(format!(
-                "tolerances.toml is not what was frozen, and frozen.toml lists no such change ({digest} for {frozen})"
+                "what is accepted is not what was frozen, and frozen.toml lists no such change ({digest} for {frozen})"
             ));
         }
     }
     Ok(())
 }
 
-/// What the tolerances come to, as hexadecimal SHA-256. Comments and order do not count.
-pub fn digest(tolerances: &BTreeMap<String, BTreeMap<String, Accepted>>) -> String {
-    of(&texts(tolerances))
-}
-
-fn texts(
-    tolerances: &BTreeMap<String, BTreeMap<String, Accepted>>,
-) -> BTreeMap<(String, String), String> {
-    let claims = tolerances.iter();
-    let numbers = claims.flat_map(|(id, numbers)| {
-        numbers.iter().map(|(name, accepted)| ((id.clone(), name.clone()), accepted.to_string()))
+/// What is accepted, by claim and number, as it is written.
+fn texts(catalogue: &Catalogue) -> BTreeMap<(String, String), String> {
+    let figures = catalogue.papers.iter().flat_map(|paper| &paper.figures);
+    let claims = figures.flat_map(|figure| &figure.claims);
+    let numbers = claims.flat_map(|claim| {
+        let numbers = claim.accepted.iter();
+        numbers.map(|(name, accepted)| ((claim.id.clone(), name.clone()), accepted.to_string()))
     });
     numbers.collect()
 }
 
+/// The SHA-256 of all, in hexadecimal. Comments and order do not count.
 fn of(numbers: &BTreeMap<(String, String), String>) -> String {
     let mut digest = Sha256::new();
     for ((id, number), text) in numbers {

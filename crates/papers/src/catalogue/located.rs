@@ -2,14 +2,14 @@
 
 use super::{Accepted, Catalogue, Claim, ClaimMethod, Elsewhere, Entry, Figure, Paper, Witness};
 
-/// A claim of the register with its paper and its place.
+/// A claim with its paper and its place.
 #[derive(Debug, Clone, Copy)]
 pub struct LocatedClaim<'a> {
     /// Its id.
     pub id: &'a str,
     /// The paper that makes it.
     pub paper: &'a Paper,
-    /// Its entry in the register.
+    /// Its kind and weight.
     pub entry: Entry,
     /// The place where it is decided.
     pub place: ClaimPlace<'a>,
@@ -22,44 +22,48 @@ pub enum ClaimPlace<'a> {
     Figure(&'a Figure, &'a Claim),
     /// A test, or a page of the documents.
     Elsewhere(&'a Elsewhere),
-    /// None.
-    Nowhere,
 }
 
 impl Catalogue {
     /// Finds a claim by its id.
     pub fn claim(&self, id: &str) -> Option<LocatedClaim<'_>> {
-        let (id, &entry) = self.register.get_key_value(id)?;
-        let of_paper = |paper: &&Paper| self.claims(paper).any(|(own, _)| own == id);
-        let paper = self.papers.iter().find(of_paper)?;
-        let mut claims = paper
-            .figures
-            .iter()
-            .flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim)));
-        let of_figure = claims.find(|(_, claim)| claim.id == *id);
-        let place = match (of_figure, paper.elsewhere.get(id)) {
-            (Some((figure, claim)), _) => ClaimPlace::Figure(figure, claim),
-            (None, Some(elsewhere)) => ClaimPlace::Elsewhere(elsewhere),
-            (None, None) => ClaimPlace::Nowhere,
-        };
-        Some(LocatedClaim { id, paper, entry, place })
+        self.papers.iter().find_map(|paper| paper.claim(id))
     }
+}
 
-    /// The accepted range of each number of a claim, by the number's name.
-    pub fn accepted_ranges(&self, id: &str) -> impl Iterator<Item = (&str, &Accepted)> {
-        let all = self.tolerances.get(id).into_iter().flatten();
-        all.map(|(name, accepted)| (name.as_str(), accepted))
+impl Paper {
+    /// Finds a claim of it by its id.
+    fn claim(&self, id: &str) -> Option<LocatedClaim<'_>> {
+        for figure in &self.figures {
+            if let Some(claim) = figure.claims.iter().find(|claim| claim.id == id) {
+                let (id, entry) = (claim.id.as_str(), claim.entry);
+                let place = ClaimPlace::Figure(figure, claim);
+                return Some(LocatedClaim { id, paper: self, entry, place });
+            }
+        }
+        let (id, elsewhere) = self.elsewhere.get_key_value(id)?;
+        let (entry, place) = (elsewhere.entry, ClaimPlace::Elsewhere(elsewhere));
+        Some(LocatedClaim { id, paper: self, entry, place })
     }
 }
 
 impl<'a> LocatedClaim<'a> {
-    /// The claim in our words; nothing if no place has them yet.
-    pub fn says(&self) -> Option<&'a str> {
+    /// The claim in our words.
+    pub fn says(&self) -> &'a str {
         match self.place {
-            ClaimPlace::Figure(_, claim) => Some(&claim.says),
-            ClaimPlace::Elsewhere(elsewhere) => Some(&elsewhere.says),
-            ClaimPlace::Nowhere => None,
+            ClaimPlace::Figure(_, claim) => &claim.says,
+            ClaimPlace::Elsewhere(elsewhere) => &elsewhere.says,
         }
+    }
+
+    /// The accepted range of each of its numbers, by the number's name.
+    pub fn accepted(&self) -> impl Iterator<Item = (&'a str, &'a Accepted)> {
+        let claim = match self.place {
+            ClaimPlace::Figure(_, claim) => Some(claim),
+            ClaimPlace::Elsewhere(_) => None,
+        };
+        let all = claim.into_iter().flat_map(|claim| &claim.accepted);
+        all.map(|(name, accepted)| (name.as_str(), accepted))
     }
 
     /// The reason why it does not hold, or cannot be decided.
@@ -67,7 +71,6 @@ impl<'a> LocatedClaim<'a> {
         match self.place {
             ClaimPlace::Figure(_, claim) => claim.explanation.as_deref(),
             ClaimPlace::Elsewhere(elsewhere) => elsewhere.fails.as_deref(),
-            ClaimPlace::Nowhere => None,
         }
     }
 
@@ -79,8 +82,8 @@ impl<'a> LocatedClaim<'a> {
                 Witness::Test => "test",
                 Witness::Live => "live test",
                 Witness::Page => "page",
+                Witness::Nothing => "nothing yet",
             },
-            ClaimPlace::Nowhere => "nothing yet",
         }
     }
 
@@ -88,8 +91,7 @@ impl<'a> LocatedClaim<'a> {
     pub fn decided_at(&self) -> Vec<&'a str> {
         match self.place {
             ClaimPlace::Figure(figure, _) => vec![&figure.id],
-            ClaimPlace::Elsewhere(elsewhere) => elsewhere.at.split(',').map(str::trim).collect(),
-            ClaimPlace::Nowhere => Vec::new(),
+            ClaimPlace::Elsewhere(elsewhere) => elsewhere.places().collect(),
         }
     }
 

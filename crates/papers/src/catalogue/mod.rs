@@ -2,6 +2,7 @@
 
 mod accepted;
 mod elsewhere;
+mod entry;
 mod figure;
 mod files;
 mod freeze;
@@ -9,19 +10,18 @@ mod future_work;
 mod layout;
 mod live;
 mod located;
-mod register;
 
 pub use accepted::{Accepted, AcceptedError};
 pub use elsewhere::{Elsewhere, Witness};
+pub use entry::{ClaimKind, ClaimMethod, Entry};
 pub use figure::{Check, Claim, Figure, Form, Measure, ScenarioPart};
 pub use files::Files;
-pub use freeze::{Change, digest, frozen};
+pub use freeze::{Change, frozen};
 pub use future_work::Question;
 pub use layout::Layout;
 pub use live::Live;
 pub(crate) use live::{same, text};
 pub use located::{ClaimPlace, LocatedClaim};
-pub use register::{ClaimKind, ClaimMethod, Entry};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -81,6 +81,8 @@ pub struct About {
     pub about: String,
     /// What its claims' ids begin with.
     pub prefix: String,
+    /// How many claims it makes: none is left out.
+    pub claims: usize,
     /// The figures' files, in the paper's order.
     pub figures: Vec<String>,
 }
@@ -90,12 +92,8 @@ pub struct About {
 pub struct Catalogue {
     /// The papers, in the order of `papers.toml`.
     pub papers: Vec<Paper>,
-    /// What the numbers of each claim are compared with: by claim, then by the number's name.
-    pub tolerances: BTreeMap<String, BTreeMap<String, Accepted>>,
-    /// What was changed in them since they were frozen.
+    /// What was changed in what is accepted, since it was frozen.
     pub changes: Vec<Change>,
-    /// Every claim of every paper.
-    pub register: BTreeMap<String, Entry>,
     files: Files,
 }
 
@@ -113,20 +111,13 @@ impl Catalogue {
     pub fn read(files: Files) -> Result<Catalogue, CatalogueError> {
         let Papers { papers } = parse(&files, "papers.toml")?;
         let papers = papers.iter().map(|name| paper(&files, name)).collect::<Result<_, _>>()?;
-        let tolerances = accepted::read(&files)?;
         let changes = freeze::changes(&files)?;
-        let register = register::read(&files)?;
-        Ok(Catalogue { papers, tolerances, changes, register, files })
+        Ok(Catalogue { papers, changes, files })
     }
 
     /// The files that it was read from.
     pub fn files(&self) -> &Files {
         &self.files
-    }
-
-    /// What the number `name` of claim `id` is compared with.
-    pub fn accepted(&self, id: &str, name: &str) -> Option<&Accepted> {
-        self.tolerances.get(id)?.get(name)
     }
 
     /// Figures by their ids: `bbn/fig-8`, or a whole paper, `bbn`.
@@ -157,12 +148,11 @@ pub(crate) fn parse<T: DeserializeOwned>(files: &Files, path: &str) -> Result<T,
     })
 }
 
-impl Catalogue {
-    /// The claims of a paper, by their ids.
-    pub fn claims<'a>(&'a self, paper: &Paper) -> impl Iterator<Item = (&'a str, &'a Entry)> {
-        let prefix = format!("{}-", paper.about.prefix);
-        let all = self.register.iter();
-        let own = all.filter(move |(id, _)| id.starts_with(&prefix));
-        own.map(|(id, entry)| (id.as_str(), entry))
+impl Paper {
+    /// All its claims, by their ids: those of figures and those decided elsewhere.
+    pub fn claims(&self) -> BTreeMap<&str, Entry> {
+        let figures = self.figures.iter().flat_map(|figure| &figure.claims);
+        let elsewhere = self.elsewhere.iter().map(|(id, at)| (id.as_str(), at.entry));
+        figures.map(|claim| (claim.id.as_str(), claim.entry)).chain(elsewhere).collect()
     }
 }

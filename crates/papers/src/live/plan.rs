@@ -6,7 +6,7 @@ use super::{
     Comparison, LiveOptions, LivePointResults, LiveRequest, LiveResults, LiveRunner, Machine,
     Programs, path,
 };
-use crate::catalogue::{Catalogue, Figure, Files, Live};
+use crate::catalogue::{Figure, Files, Live};
 use crate::run::{Options, Ran, RunError};
 use crate::verdict::{Judged, live_claims};
 use std::fs;
@@ -100,7 +100,6 @@ impl<'a, P: Sync> LivePlan<'a, P> {
     /// [`LiveError`].
     pub fn measured(
         self,
-        catalogue: &Catalogue,
         options: &LiveOptions<'_, P>,
         machine: &Machine,
         folders: &[&Path],
@@ -128,7 +127,7 @@ impl<'a, P: Sync> LivePlan<'a, P> {
             write(folder, figure, &text)?;
         }
         ran.live = kept;
-        let claims = live_claims(catalogue, figure, &ran).map_err(failed)?;
+        let claims = live_claims(figure, &ran).map_err(failed)?;
         let beside = Comparison::all(figure, &ran).map_err(failed)?;
         Ok(Measured { figure: figure.id.clone(), beside, claims })
     }

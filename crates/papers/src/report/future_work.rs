@@ -4,7 +4,7 @@
 use super::markdown::pictures;
 use super::text::number;
 use super::{Judgement, Report};
-use crate::catalogue::{Catalogue, ClaimKind, Paper};
+use crate::catalogue::{Catalogue, ClaimKind, Paper, Witness};
 use crate::verdict::{Judged, Verdict};
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn page(catalogue: &Catalogue, report: &Report) -> String {
     );
     for paper in &catalogue.papers {
         let wishes =
-            catalogue.claims(paper).filter(|(_, entry)| entry.kind == ClaimKind::FutureWork);
+            paper.claims().into_iter().filter(|(_, entry)| entry.kind == ClaimKind::FutureWork);
         let wishes = by_number(wishes.map(|(id, _)| id).collect());
         let (answered, open): (Vec<&str>, Vec<&str>) =
             wishes.into_iter().partition(|id| is_answered(paper, id));
@@ -38,7 +38,8 @@ pub(super) fn page(catalogue: &Catalogue, report: &Report) -> String {
 /// Whether a figure, a test or a page answers it.
 fn is_answered(paper: &Paper, id: &str) -> bool {
     let mut claims = paper.figures.iter().flat_map(|figure| &figure.claims);
-    paper.elsewhere.contains_key(id) || claims.any(|claim| claim.id == id)
+    paper.elsewhere.get(id).is_some_and(|at| at.by != Witness::Nothing)
+        || claims.any(|claim| claim.id == id)
 }
 
 /// `G01-W-2` before `G01-W-10`.
@@ -70,7 +71,7 @@ fn answer(text: &mut String, report: &Report, paper: &Paper, id: &str) {
         if let Some(numbers) = question.and_then(|question| question.numbers.as_ref()) {
             let _ = writeln!(text, "\n{}", numbers.trim());
         }
-        let places = elsewhere.at.split(',').map(|at| place(at.trim()));
+        let places = elsewhere.places().map(place);
         let _ = writeln!(text, "\nBy {}.", places.collect::<Vec<_>>().join(", "));
         return;
     }
@@ -128,15 +129,15 @@ mod tests {
         let catalogue = Catalogue::read(Files::built_in()).unwrap();
         let page = page(&catalogue, &Report::default());
         for paper in catalogue.papers.iter().filter(|paper| paper.name.starts_with("bharadwaj")) {
-            let wishes = catalogue.claims(paper).filter(|(_, e)| e.kind == ClaimKind::FutureWork);
-            for (id, _) in wishes {
+            let claims = paper.claims();
+            for (&id, _) in claims.iter().filter(|(_, e)| e.kind == ClaimKind::FutureWork) {
                 let question = paper.questions.get(id);
                 let question = question.unwrap_or_else(|| panic!("{id} has no question"));
                 let heading = format!("### {id}: {}\n", question.question);
                 assert!(page.contains(&heading), "{id} is not answered");
             }
             for id in paper.questions.keys() {
-                assert_eq!(catalogue.register[id].kind, ClaimKind::FutureWork, "{id}");
+                assert_eq!(claims[id.as_str()].kind, ClaimKind::FutureWork, "{id}");
             }
         }
     }

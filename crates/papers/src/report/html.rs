@@ -239,7 +239,7 @@ fn of_claim(judged: &Judged) -> String {
 /// Claims that no figure decides.
 fn elsewhere(catalogue: &Catalogue, report: &Report, paper: &Paper) -> String {
     let mut text = String::new();
-    for (id, entry) in catalogue.claims(paper).filter(|(_, entry)| entry.priority <= 2) {
+    for (id, entry) in paper.claims().into_iter().filter(|(_, entry)| entry.priority <= 2) {
         let said = match (standing(catalogue, report, id), paper.elsewhere.get(id)) {
             (Standing::Witnessed(_), Some(at)) => {
                 let by = escaped(&at.at);

@@ -57,7 +57,7 @@ fn scoreboard(catalogue: &Catalogue, report: &Report) -> String {
     let mut text = format!(
         "# The papers, run again\n\n*Which claims of the papers hold?*\n\n`bentpipe papers --all --docs docs/papers` wrote these pages. \
          Claims of priority 1 and 2 count: what the papers show, require and compute. One holds if the whole 95 % interval of \
-         what was found lies within what is accepted, which was frozen before anything was run (`papers/tolerances.toml`); fails if it is \
+         what was found lies within what is accepted, which was frozen before anything was run (each claim in `papers/`); fails if it is \
          wholly outside; otherwise it is not decided. Real hosts decide some by what is kept of `bentpipe papers --live`; where nothing is, they wait. {}\n\n**{} of {} claims hold.**\n\n\
          | paper | claims | hold | do not | not decided | wait |\n| --- | ---: | ---: | ---: | ---: | ---: |\n",
         report.origin(),
@@ -182,7 +182,7 @@ fn table(text: &mut String, title: &str, rows: &[Vec<String>]) {
 
 fn elsewhere(text: &mut String, catalogue: &Catalogue, report: &Report, paper: &Paper) {
     let mut rows = String::new();
-    for (id, entry) in catalogue.claims(paper).filter(|(_, entry)| entry.priority <= 2) {
+    for (id, entry) in paper.claims().into_iter().filter(|(_, entry)| entry.priority <= 2) {
         let (says, by) = match (standing(catalogue, report, id), paper.elsewhere.get(id)) {
             (Standing::Witnessed(_), Some(at)) => (at.says.as_str(), format!("holds: {}", at.at)),
             (Standing::Refuted(_), Some(at)) => (

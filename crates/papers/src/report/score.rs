@@ -42,8 +42,8 @@ impl Score {
     pub fn of(catalogue: &Catalogue, report: &Report, of: impl Fn(&str, &Entry) -> bool) -> Score {
         let mut score = Score::default();
         for paper in &catalogue.papers {
-            for (id, entry) in catalogue.claims(paper) {
-                if entry.priority > 2 || !of(&paper.name, entry) {
+            for (id, entry) in paper.claims() {
+                if entry.priority > 2 || !of(&paper.name, &entry) {
                     continue;
                 }
                 match standing(catalogue, report, id) {
@@ -83,9 +83,10 @@ pub(super) fn standing(catalogue: &Catalogue, report: &Report, id: &str) -> Stan
     }
     let elsewhere = catalogue.papers.iter().find_map(|paper| paper.elsewhere.get(id));
     if let Some(elsewhere) = elsewhere {
-        return match elsewhere.fails {
-            None => Standing::Witnessed(elsewhere.by),
-            Some(_) => Standing::Refuted(elsewhere.by),
+        return match (elsewhere.by, &elsewhere.fails) {
+            (Witness::Nothing, _) => Standing::Missing,
+            (by, None) => Standing::Witnessed(by),
+            (by, Some(_)) => Standing::Refuted(by),
         };
     }
     let mut figures = catalogue.papers.iter().flat_map(|paper| &paper.figures);
@@ -94,8 +95,8 @@ pub(super) fn standing(catalogue: &Catalogue, report: &Report, id: &str) -> Stan
     if figure.is_some_and(|figure| report.figure(&figure.id).is_none()) {
         return Standing::NotRun;
     }
-    match catalogue.register.get(id) {
-        Some(entry) if entry.how == ClaimMethod::Emulator => Standing::Pending,
+    match catalogue.claim(id) {
+        Some(claim) if claim.entry.how == ClaimMethod::Emulator => Standing::Pending,
         _ => Standing::Missing,
     }
 }

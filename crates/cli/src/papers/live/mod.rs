@@ -75,7 +75,7 @@ pub(super) fn run(
         iter::once(&arguments.output).chain(&arguments.keep).map(PathBuf::as_path).collect();
     let measured = plans
         .into_iter()
-        .map(|plan| plan.measured(catalogue, &live, &machine, &folders))
+        .map(|plan| plan.measured(&live, &machine, &folders))
         .collect::<Result<Vec<_>, _>>()?;
     let mut out = io::stdout().lock();
     if arguments.json {

@@ -29,7 +29,7 @@ const LIMIT: &str = "link.bottleneck.queue.limit";
 const FIFO: &str = "1e-9";
 const RED: &str = "0.002";
 const LIMITS: [u32; 6] = [4, 10, 20, 30, 40, 50];
-/// As the tolerances name them.
+/// As the claims name them.
 const CASES: [(&str, &str, &str); 4] = [
     ("newreno-fifo", "off", FIFO),
     ("newreno-red", "off", RED),

@@ -1,8 +1,6 @@
-//! Every claim of every paper: its id, what it is, how much it matters. `papers/register.toml`.
+//! A claim's kind, its weight, and the method that decides it.
 
-use super::{CatalogueError, Files, parse};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
 /// The kind of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -36,7 +34,7 @@ pub enum ClaimMethod {
     Inspect,
 }
 
-/// A claim in the register.
+/// A claim's entry in the register of all claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -46,9 +44,4 @@ pub struct Entry {
     pub priority: u8,
     /// The method that decides it.
     pub how: ClaimMethod,
-}
-
-/// All claims.
-pub(super) fn read(files: &Files) -> Result<BTreeMap<String, Entry>, CatalogueError> {
-    parse(files, "register.toml")
 }
