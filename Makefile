@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(abspath $(TARGET_DIR))/python-venv/bin
 
-.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs mutants mutants-changed check bench bench-peers cargo apt apt-bench apt-tests cargo-deny deb rpm dist test-packages
+.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs papers mutants mutants-changed check bench bench-peers cargo apt apt-bench apt-tests cargo-deny deb rpm dist test-packages
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
@@ -20,6 +20,7 @@ help:
 	@echo "make dist    static gateways for x86_64, aarch64 and armv7 with checksums and a bill of materials, in out/dist (fetches zig from PyPI)"
 	@echo "make test-packages  the gateway's package installed, used, upgraded, removed and purged in a virtual machine with systemd (root; ten minutes)"
 	@echo "make docs    the documentation as a site, in out/site"
+	@echo "make papers  the tests that the papers' claims name, then every figure; both go into docs/papers (half an hour)"
 	@echo "make mutants deliberate defects in the gateway, each of which the tests must find (minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, wrapped comments, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
@@ -72,6 +73,11 @@ test-packages: cargo
 
 docs: cargo
 	@scripts/docs.sh
+
+papers: cargo apt-tests
+	@scripts/papers_tests.py out/papers/tests.json
+	@cargo build --release --quiet --bin bentpipe
+	@$(TARGET_DIR)/release/bentpipe papers --all --docs docs/papers
 
 mutants: cargo
 	scripts/mutants.sh

@@ -52,12 +52,13 @@ fn judged(page: &str) -> BTreeMap<(String, String, String), Judged> {
             title.clone_into(&mut figure);
         }
         let cells: Vec<&str> = line.split(" | ").map(str::trim).collect();
-        let &[id, says, found, _, _, verdict] = &cells[..] else { continue };
+        let &[id, _, name, found, _, _, verdict] = &cells[..] else { continue };
         let id = id.trim_start_matches("| ").trim();
         if !id.is_empty() && id != "|" {
             id.clone_into(&mut claim);
         }
-        let name = says.rsplit('`').nth(1).unwrap_or_default();
+        let name = name.strip_prefix('`').and_then(|name| name.strip_suffix('`'));
+        let name = name.unwrap_or_default();
         if !name.is_empty() {
             let verdict = verdict.trim_end_matches(" |").to_owned();
             let key = (figure.clone(), claim.clone(), name.to_owned());
@@ -73,14 +74,14 @@ fn numbers_agree_within_their_intervals() {
         found: found.to_owned(),
         verdict: verdict.to_owned(),
     };
-    let kept = judged("1.02 ± 0.01", "holds");
-    assert!(kept.agrees(&judged("1.035 ± 0.01", "holds")));
-    assert!(!kept.agrees(&judged("1.045 ± 0.01", "holds")), "apart");
-    assert!(!kept.agrees(&judged("1.02 ± 0.01", "not decidable")), "another verdict");
-    assert!(judged("2.241e-6", "holds").agrees(&judged("2.241e-6", "holds")));
-    assert!(!judged("2.241e-6", "holds").agrees(&judged("2.245e-6", "holds")));
-    assert!(judged("none", "does not hold").agrees(&judged("none", "does not hold")));
-    assert!(!judged("none", "holds").agrees(&judged("1", "holds")));
+    let kept = judged("1.02 ± 0.01", "reproduced");
+    assert!(kept.agrees(&judged("1.035 ± 0.01", "reproduced")));
+    assert!(!kept.agrees(&judged("1.045 ± 0.01", "reproduced")), "apart");
+    assert!(!kept.agrees(&judged("1.02 ± 0.01", "undecided")), "another verdict");
+    assert!(judged("2.241e-6", "reproduced").agrees(&judged("2.241e-6", "reproduced")));
+    assert!(!judged("2.241e-6", "reproduced").agrees(&judged("2.245e-6", "reproduced")));
+    assert!(judged("none", "different").agrees(&judged("none", "different")));
+    assert!(!judged("none", "reproduced").agrees(&judged("1", "reproduced")));
 }
 
 /// Says what a page shows and what went wrong on it, once all is loaded.
@@ -120,7 +121,7 @@ fn quick_figures_are_as_they_are_kept_and_a_browser_shows_them() {
     let run = papers(&["--quick", "--quiet", "--docs", "docs", "--json"], folder.path());
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
-    assert!(json["holds"].as_u64().unwrap() > 80, "{json}");
+    assert!(json["measured"]["reproduced"].as_u64().unwrap() > 50, "{json}");
     let mut compared = 0;
     for paper in ["bbn", "sfu", "henderson", "bharadwaj-1999", "bharadwaj-2001"] {
         let read = |folder: &Path| fs::read_to_string(folder.join(format!("{paper}.md"))).unwrap();
@@ -139,10 +140,13 @@ fn quick_figures_are_as_they_are_kept_and_a_browser_shows_them() {
         return;
     }
     for size in ["1280,800", "390,844"] {
-        for (page, tables) in [("index", 0), ("bbn", 2), ("sfu", 0)] {
+        for page in ["index", "bbn", "sfu"] {
             let path = report.join(format!("{page}.html"));
-            let pictures = fs::read_to_string(&path).unwrap().matches("<img ").count();
+            let text = fs::read_to_string(&path).unwrap();
+            let count = |what: &str| text.matches(what).count();
+            let (pictures, tables) = (count("<img "), count("<figure class=\"table\">"));
             assert!(page == "index" || pictures >= 3, "{page}: {pictures} pictures");
+            assert!(tables >= 3, "{page}: {tables} tables");
             let (shown, wrong) = look(&path, size);
             assert_eq!(wrong, "nothing", "{page}, {size}");
             assert_eq!(shown, format!("{pictures} pictures, {tables} tables"), "{page}, {size}");

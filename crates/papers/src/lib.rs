@@ -13,4 +13,5 @@ mod numbers;
 pub mod report;
 pub mod run;
 mod significant;
+pub mod tested;
 pub mod verdict;

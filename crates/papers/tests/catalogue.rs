@@ -2,9 +2,10 @@
 //! the tolerances are those that were frozen.
 
 use bentpipe_lab::drawing;
-use bentpipe_papers::catalogue::{Catalogue, ClaimMethod, Files, Witness, frozen};
+use bentpipe_papers::catalogue::{Catalogue, ClaimMethod, Files, Paper, figure_digest, frozen};
 use bentpipe_papers::functions;
 use bentpipe_papers::live::{LiveResults, inputs, path};
+use bentpipe_papers::report::{ClaimClass, placeholder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -31,7 +32,7 @@ fn every_experiment_can_be_run_and_drawn() {
     let catalogue = catalogue();
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
         for name in figure.scenarios.keys() {
-            let experiment = figure.experiment(catalogue.files(), name, None);
+            let experiment = figure.experiment(catalogue.files(), name);
             let experiment =
                 experiment.unwrap_or_else(|error| panic!("{}, {name}: {error}", figure.id));
             let left_out = drawing::check(&experiment)
@@ -64,12 +65,11 @@ fn no_claim_is_forgotten_and_none_is_in_two_places() {
         assert_eq!(at.len(), 1, "{id} is in {}", at.join(" and "));
     }
     for paper in &catalogue.papers {
-        let claims = paper.claims();
-        assert_eq!(claims.len(), paper.about.claims, "{}", paper.name);
-        for (id, entry) in claims {
+        assert_eq!(paper.claims().count(), paper.about.claims, "{}", paper.name);
+        for claim in paper.claims() {
+            let id = claim.id;
             assert!(id.starts_with(&format!("{}-", paper.about.prefix)), "{id}");
-            let by = paper.elsewhere.get(id).map(|elsewhere| elsewhere.by);
-            assert!(entry.priority > 2 || by != Some(Witness::Nothing), "{id} is not decided");
+            assert!(claim.entry.priority > 2 || claim.class() != ClaimClass::Open, "{id} is open");
         }
     }
 }
@@ -155,7 +155,7 @@ fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
         let inputs: BTreeSet<(&str, String)> = figure
             .live()
             .flat_map(|(name, _)| {
-                let experiment = figure.experiment(catalogue.files(), name, None).unwrap();
+                let experiment = figure.experiment(catalogue.files(), name).unwrap();
                 let points: Vec<_> =
                     experiment.points().map(|point| (name, inputs(&point.canonical))).collect();
                 points
@@ -194,7 +194,7 @@ fn pictures_of_a_figure_have_names_of_their_own() {
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
         let mut names = BTreeSet::new();
         for name in figure.scenarios.keys() {
-            let experiment = figure.experiment(catalogue.files(), name, None).unwrap();
+            let experiment = figure.experiment(catalogue.files(), name).unwrap();
             for drawn in &experiment.figures {
                 assert!(names.insert(drawn.name.clone()), "{}: two are {}", figure.id, drawn.name);
             }
@@ -216,4 +216,107 @@ fn every_cell_of_a_table_is_a_number_of_its_claim() {
         }
     }
     assert!(tables >= 2);
+}
+
+/// The source of the functions that measure claims, without what wraps and comments change, by the
+/// claims that they measure.
+fn function_sources() -> Vec<(BTreeSet<String>, String)> {
+    fn collect(folder: &Path, sources: &mut Vec<String>) {
+        let mut paths: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() {
+                collect(&path, sources);
+            } else {
+                sources.push(std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let mut sources = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/functions"), &mut sources);
+    let with_claims = sources.into_iter().map(|source| {
+        let ids = functions::ids().filter(|id| source.contains(&format!("(\"{id}\",")));
+        let ids: BTreeSet<String> = ids.map(str::to_owned).collect();
+        let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        (ids, code.flat_map(str::split_whitespace).collect())
+    });
+    with_claims.filter(|(ids, _)| !ids.is_empty()).collect()
+}
+
+/// What is measured was frozen: a change of it takes a decision in the ledger.
+#[test]
+fn no_figure_is_changed_without_a_decision() {
+    let catalogue = catalogue();
+    let sources = function_sources();
+    let mut undecided = Vec::new();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        let measures = |(ids, _): &&(BTreeSet<String>, String)| {
+            figure.claims.iter().any(|claim| claim.checks.is_empty() && ids.contains(&claim.id))
+        };
+        let own: Vec<&str> =
+            sources.iter().filter(measures).map(|(_, source)| source.as_str()).collect();
+        let digest = figure_digest(figure, catalogue.files(), &own).unwrap();
+        if catalogue.ledger.digest(&figure.id) != Some(&digest) {
+            undecided.push(format!("\"{}\" = \"{digest}\"", figure.id));
+        }
+    }
+    assert!(
+        undecided.is_empty(),
+        "papers/ledger.toml has no decision by which these are so:\n{}",
+        undecided.join("\n")
+    );
+    let ids: BTreeSet<&str> =
+        catalogue.papers.iter().flat_map(Paper::claims).map(|claim| claim.id).collect();
+    for decision in &catalogue.ledger.decisions {
+        for id in &decision.claims {
+            assert!(ids.contains(id.as_str()), "the ledger names {id}, which is no claim");
+        }
+    }
+}
+
+#[test]
+fn what_a_paper_is_known_for_is_a_number_of_a_claim() {
+    let catalogue = catalogue();
+    for paper in &catalogue.papers {
+        assert!((5..=8).contains(&paper.about.known.len()), "{}", paper.name);
+        for known in &paper.about.known {
+            let claim = paper.claims().find(|claim| claim.id == known.claim);
+            let claim = claim.unwrap_or_else(|| panic!("{} is no claim", known.claim));
+            let named = claim.accepted().any(|(name, _)| name == known.number);
+            assert!(named, "{} has no number {}", known.claim, known.number);
+        }
+    }
+}
+
+/// A claim counts with one that counts, and words bear more than what is accepted.
+#[test]
+fn claims_name_others_and_numbers_that_are_there() {
+    let catalogue = catalogue();
+    let claims =
+        || catalogue.papers.iter().flat_map(|paper| &paper.figures).flat_map(|f| &f.claims);
+    for claim in claims() {
+        if let Some(other) = &claim.counted_with {
+            let other = claims().find(|claim| claim.id == *other);
+            assert!(other.is_some_and(|other| other.counted_with.is_none()), "{}", claim.id);
+        }
+        for (name, words) in &claim.words {
+            let accepted = &claim.accepted[name];
+            assert!(words.has_all(accepted.min, accepted.max) || accepted.open, "{}", claim.id);
+        }
+        let texts = claim.explanation.iter().flat_map(|text| {
+            let mut rest = text.as_str();
+            std::iter::from_fn(move || {
+                let (_, name, after) = placeholder(rest)?;
+                rest = after;
+                Some(name)
+            })
+        });
+        for name in texts {
+            let (id, number) = name.rsplit_once('.').unwrap_or((&claim.id, name));
+            let named =
+                claims().find(|claim| claim.id == id && claim.accepted.contains_key(number));
+            assert!(named.is_some(), "{}: {{{name}}} is no number", claim.id);
+        }
+    }
 }

@@ -96,7 +96,7 @@ fn comparisons_of_variants_have_fack() {
     let catalogue = Catalogue::read(Files::built_in()).unwrap();
     for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
         for name in figure.scenarios.keys() {
-            let experiment = figure.experiment(catalogue.files(), name, None).unwrap();
+            let experiment = figure.experiment(catalogue.files(), name).unwrap();
             let values: Vec<String> = experiment
                 .points()
                 .flat_map(|point| point.values)
@@ -213,7 +213,7 @@ fn the_testbeds_satellites_have_names() {
 fn the_matrix_of_transfers_is_one_experiment() {
     let catalogue = Catalogue::read(Files::built_in()).unwrap();
     let (_, figure) = catalogue.find("bharadwaj-2001/section-4-1-1")[0];
-    let experiment = figure.experiment(catalogue.files(), "matrix", None).unwrap();
+    let experiment = figure.experiment(catalogue.files(), "matrix").unwrap();
     let points: BTreeSet<Vec<(String, String)>> =
         experiment.points().map(|point| point.values).collect();
     assert_eq!(points.len(), 5 * 3 * 2 * 5 * 4);

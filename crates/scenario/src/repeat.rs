@@ -73,6 +73,11 @@ impl SampleSummary {
         Some(second.summary())
     }
 
+    /// Half-width of the mean's interval of this confidence; `None` of one sample.
+    pub fn half_width(&self, confidence: f64) -> Option<f64> {
+        half_width(confidence, self.samples, self.standard_deviation?)
+    }
+
     /// A measure as a share of the mean: zero where there is no spread at all; `None` of one
     /// sample.
     pub fn relative(&self, measure: Measure) -> Option<f64> {
@@ -135,7 +140,7 @@ impl SecondPass {
         let SecondPass { samples, mean, squares } = self;
         let n = samples as f64;
         let standard_deviation = (samples > 1).then(|| (squares / (n - 1.0)).sqrt());
-        let half_width = |share| Some(student_t(share, n - 1.0)? * standard_deviation? / n.sqrt());
+        let half_width = |share| half_width(share, samples, standard_deviation?);
         SampleSummary {
             samples,
             mean,
@@ -144,6 +149,11 @@ impl SecondPass {
             half_width_99: half_width(0.99),
         }
     }
+}
+
+fn half_width(confidence: f64, samples: usize, standard_deviation: f64) -> Option<f64> {
+    let n = samples as f64;
+    Some(student_t(confidence, n - 1.0)? * standard_deviation / n.sqrt())
 }
 
 /// Student's t: a share `confidence` of the distribution lies within ± this.

@@ -58,12 +58,12 @@ pub(super) fn results(
         for judged in &judgement.claims {
             writeln!(
                 out,
-                "  {:14} {}: {}",
+                "  {:27} {}: {}",
                 judged.verdict.words(),
                 judged.claim.id,
                 judged.claim.says
             )?;
-            for finding in judged.findings.iter().filter(|f| f.verdict != Verdict::Holds) {
+            for finding in judged.findings.iter().filter(|f| f.verdict != Verdict::Reproduced) {
                 writeln!(
                     out,
                     "      {} {:.6} ± {:.2e} ({} runs), accepted {}",
@@ -73,13 +73,11 @@ pub(super) fn results(
         }
     }
     let score = report.score(catalogue);
-    writeln!(
-        out,
-        "{} of {} claims hold, {} do not, {} are not decidable, {} are decided later",
-        score.holds,
-        score.all(),
-        score.fails,
-        score.undecidable,
-        score.pending
-    )
+    let verdicts =
+        Verdict::ALL.map(|verdict| format!("{} {}", score.with(verdict), verdict.words()));
+    writeln!(out, "of {} measured claims: {}", score.all_measured(), verdicts.join(", "))?;
+    if score.not_run > 0 {
+        writeln!(out, "of figures that were not run now: {}", score.not_run)?;
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, Locat
 use bentpipe_papers::live::{Comparison, LiveError};
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
+use bentpipe_papers::tested::{Tested, TestedError};
 use bentpipe_papers::verdict::judge;
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use progress::FigureProgress;
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-/// Run the papers' figures, and see which of their claims hold
+/// Run the papers' figures, and see which of their claims are reproduced
 ///
 /// Without anything, lists the figures. Results go to out/papers: index.html there shows
 /// everything. Runs are kept: the same command goes on where it was stopped.
@@ -75,7 +76,7 @@ pub(crate) struct Arguments {
     /// So many threads (as many as there are cores without it)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Print JSON: how many claims hold, fail and are not decided
+    /// Print JSON: how many claims have which verdict, by what decides them
     #[arg(long)]
     json: bool,
     /// Say nothing meanwhile
@@ -110,6 +111,9 @@ pub(crate) enum Error {
     /// A run's packets.
     #[error(transparent)]
     Graph(#[from] Box<PlotError>),
+    /// What tests gave.
+    #[error(transparent)]
+    Tested(#[from] TestedError),
     /// The report.
     #[error(transparent)]
     Report(#[from] report::ReportError),
@@ -173,6 +177,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     progress.end();
     report.wall_s = begin.elapsed().as_secs_f64();
     report.commit = commit::of_checkout();
+    report.tested = Tested::read(&arguments.output.join("tests.json"))?;
     report::write(&catalogue, &report, &arguments.output)?;
     if let Some(folder) = &arguments.docs {
         report::write_docs(&catalogue, &report, &arguments.output, folder)?;

@@ -38,6 +38,14 @@ impl Accepted {
         }
     }
 
+    /// True if it asks for a number of things: one or more, exactly or at least.
+    pub fn is_count(&self) -> bool {
+        self.min >= 1.0
+            && self.min.fract() == 0.0
+            && !self.open
+            && (self.max == self.min || self.max.is_infinite())
+    }
+
     /// Whether none of them is.
     pub fn has_none(&self, low: f64, high: f64) -> bool {
         if self.open {

@@ -1,12 +1,12 @@
 //! A figure or table of a paper: the experiments behind it, how it is drawn, and what is claimed of
 //! it.
 
-use super::{Accepted, CatalogueError, Entry, Files, Layout, Live, parse};
+use super::claim::ClaimFile;
+use super::{CatalogueError, Claim, Files, Layout, Live, Measure, parse};
 use bentpipe_lab::ExperimentPart;
 use bentpipe_scenario::{Change, Experiment};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use toml::Value;
 
 /// A figure or table.
 #[derive(Debug, Clone)]
@@ -23,8 +23,6 @@ pub struct Figure {
     pub today: Option<String>,
     /// Whether `--quick` runs it.
     pub quick: bool,
-    /// So many runs of a point at most, where a claim cannot be decided with fewer.
-    pub most_runs: u32,
     /// Its experiments, by their names.
     pub scenarios: BTreeMap<String, ScenarioPart>,
     /// Tables that are drawn as such, by their names.
@@ -43,115 +41,6 @@ pub struct ScenarioPart {
     part: ExperimentPart,
 }
 
-/// A claim of the paper.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// Its id.
-    pub id: String,
-    /// Its kind and weight.
-    pub entry: Entry,
-    /// What is claimed, in our words.
-    pub says: String,
-    /// Why it does not hold, or cannot be decided.
-    pub explanation: Option<String>,
-    /// What its numbers are compared with, by their names.
-    pub accepted: BTreeMap<String, Accepted>,
-    /// What is measured for it, by the numbers' names. Without any, the function of its id does it.
-    pub checks: Vec<Check>,
-}
-
-/// A number that a claim is about.
-#[derive(Debug, Clone)]
-pub struct Check {
-    /// Its name; what is accepted has the same.
-    pub name: String,
-    /// What it is.
-    pub form: Form,
-}
-
-/// How a number comes about. With several runs there is one for each, and figures of the same run
-/// belong together: they have the same random numbers.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Form {
-    /// The measured one.
-    Value(Measure),
-    /// The first divided by the second.
-    Ratio(Box<[Measure; 2]>),
-    /// The first less the second.
-    Difference(Box<[Measure; 2]>),
-    /// The smallest of the differences between each and the one before it: above zero, they are in
-    /// order.
-    Order(Vec<Measure>),
-    /// How many points the sweep of this experiment has: it was run, and can be drawn.
-    Points(String),
-    /// How many points of this experiment were measured on real hosts.
-    LivePoints(String),
-    /// What was read off the packets of an experiment's only point on real hosts: a column of
-    /// [`crate::live::bottleneck`], and its divisor, if there is one.
-    LivePackets {
-        /// The experiment.
-        scenario: String,
-        /// The column.
-        column: String,
-        /// Divided by this one.
-        over: Option<String>,
-    },
-    /// What real hosts have given divided by what the simulator has, at the point where that is
-    /// smallest.
-    LiveLeast(Measure),
-    /// The same where it is most.
-    LiveMost(Measure),
-}
-
-/// A cell of a table of results.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Measure {
-    /// Of which experiment; none needed if there is one.
-    pub scenario: Option<String>,
-    /// Of this flow: table `results`.
-    pub flow: Option<String>,
-    /// Of this link: table `links`.
-    pub link: Option<String>,
-    /// The link's direction: the node that it leads away from.
-    pub from: Option<String>,
-    /// Of this group of flows: table `groups`.
-    pub group: Option<String>,
-    /// Of the run as a whole: table `runs`.
-    #[serde(default)]
-    pub run: bool,
-    /// Which column.
-    pub column: Option<String>,
-    /// The value is multiplied by this.
-    pub scale: Option<f64>,
-    /// At which point of the sweep: its fields' values.
-    #[serde(default)]
-    pub at: BTreeMap<String, Value>,
-}
-
-impl Measure {
-    /// What it does not say, as `default` does.
-    fn or(self, default: &Measure) -> Measure {
-        let named = self.run || self.flow.is_some() || self.link.is_some() || self.group.is_some();
-        let other = |own: Option<String>, theirs: &Option<String>| {
-            own.or_else(|| theirs.clone().filter(|_| !named))
-        };
-        let mut at = default.at.clone();
-        at.extend(self.at);
-        Measure {
-            scenario: self.scenario.or_else(|| default.scenario.clone()),
-            flow: other(self.flow, &default.flow),
-            link: other(self.link, &default.link),
-            from: self.from.or_else(|| default.from.clone()),
-            group: other(self.group, &default.group),
-            run: self.run || (!named && default.run),
-            column: self.column.or_else(|| default.column.clone()),
-            scale: self.scale.or(default.scale),
-            at,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct FigureFile {
@@ -161,8 +50,6 @@ struct FigureFile {
     today: Option<String>,
     #[serde(default)]
     quick: bool,
-    #[serde(default = "most_runs")]
-    most_runs: u32,
     /// What checks do not say.
     #[serde(default)]
     measure: Measure,
@@ -173,50 +60,12 @@ struct FigureFile {
     claim: BTreeMap<String, ClaimFile>,
 }
 
-fn most_runs() -> u32 {
-    40
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct ClaimFile {
-    entry: Entry,
-    says: String,
-    explanation: Option<String>,
-    accepted: BTreeMap<String, Accepted>,
-    /// What its checks do not say.
-    #[serde(default)]
-    measure: Measure,
-    #[serde(default)]
-    check: BTreeMap<String, CheckFile>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-enum CheckFile {
-    Value(Measure),
-    Ratio([Measure; 2]),
-    Difference([Measure; 2]),
-    Order(Vec<Measure>),
-    Points(String),
-    LivePoints(String),
-    LivePackets { scenario: String, column: String, over: Option<String> },
-    LiveLeast(Measure),
-    LiveMost(Measure),
-}
-
 /// Reads `file` of the folder `paper`.
 pub(super) fn read(files: &Files, paper: &str, file: &str) -> Result<Figure, CatalogueError> {
     let path = format!("{paper}/{file}.toml");
     let read: FigureFile = parse(files, &path)?;
     let default = read.measure;
-    let claims = read.claim.into_iter().map(|(id, claim)| {
-        let default = claim.measure.or(&default);
-        let checks = claim.check.into_iter();
-        let checks = checks.map(|(name, check)| Check { name, form: form(check, &default) });
-        let ClaimFile { entry, says, explanation, accepted, .. } = claim;
-        Claim { id, entry, says, explanation, accepted, checks: checks.collect() }
-    });
+    let claims = read.claim.into_iter().map(|(id, claim)| claim.read(id, &default));
     Ok(Figure {
         id: format!("{paper}/{file}"),
         title: read.title,
@@ -224,30 +73,10 @@ pub(super) fn read(files: &Files, paper: &str, file: &str) -> Result<Figure, Cat
         chosen: read.chosen,
         today: read.today,
         quick: read.quick,
-        most_runs: read.most_runs,
         claims: claims.collect(),
         scenarios: read.scenario,
         tables: read.table,
     })
-}
-
-fn form(check: CheckFile, default: &Measure) -> Form {
-    let pair = |measures: [Measure; 2]| Box::new(measures.map(|measure| measure.or(default)));
-    match check {
-        CheckFile::Value(measure) => Form::Value(measure.or(default)),
-        CheckFile::Ratio(measures) => Form::Ratio(pair(measures)),
-        CheckFile::Difference(measures) => Form::Difference(pair(measures)),
-        CheckFile::Points(scenario) => Form::Points(scenario),
-        CheckFile::LivePoints(scenario) => Form::LivePoints(scenario),
-        CheckFile::LivePackets { scenario, column, over } => {
-            Form::LivePackets { scenario, column, over }
-        }
-        CheckFile::LiveLeast(measure) => Form::LiveLeast(measure.or(default)),
-        CheckFile::LiveMost(measure) => Form::LiveMost(measure.or(default)),
-        CheckFile::Order(measures) => {
-            Form::Order(measures.into_iter().map(|measure| measure.or(default)).collect())
-        }
-    }
 }
 
 impl Figure {
@@ -266,18 +95,12 @@ impl Figure {
         self.scenarios.iter().filter_map(|(name, part)| Some((name.as_str(), part.live.as_ref()?)))
     }
 
-    /// The experiment of this name, with at least so many runs of each point.
+    /// The experiment of this name.
     ///
     /// # Errors
     /// There is none, or it is wrong.
-    pub fn experiment(
-        &self,
-        files: &Files,
-        name: &str,
-        runs: Option<u32>,
-    ) -> Result<Experiment, CatalogueError> {
-        let more = runs.map(|runs| Change::new("repeat.runs", runs.to_string()));
-        self.changed(files, name, more.as_slice())
+    pub fn experiment(&self, files: &Files, name: &str) -> Result<Experiment, CatalogueError> {
+        self.changed(files, name, &[])
     }
 
     /// The experiment of this name, whose packets are recorded, for the first half minute.

@@ -27,23 +27,24 @@ pub enum ClaimPlace<'a> {
 impl Catalogue {
     /// Finds a claim by its id.
     pub fn claim(&self, id: &str) -> Option<LocatedClaim<'_>> {
-        self.papers.iter().find_map(|paper| paper.claim(id))
+        self.papers.iter().flat_map(Paper::claims).find(|claim| claim.id == id)
     }
 }
 
 impl Paper {
-    /// Finds a claim of it by its id.
-    fn claim(&self, id: &str) -> Option<LocatedClaim<'_>> {
-        for figure in &self.figures {
-            if let Some(claim) = figure.claims.iter().find(|claim| claim.id == id) {
-                let (id, entry) = (claim.id.as_str(), claim.entry);
+    /// All its claims: those of its figures in the paper's order, then those decided elsewhere.
+    pub fn claims(&self) -> impl Iterator<Item = LocatedClaim<'_>> {
+        let of_figures = self.figures.iter().flat_map(|figure| {
+            figure.claims.iter().map(move |claim| {
                 let place = ClaimPlace::Figure(figure, claim);
-                return Some(LocatedClaim { id, paper: self, entry, place });
-            }
-        }
-        let (id, elsewhere) = self.elsewhere.get_key_value(id)?;
-        let (entry, place) = (elsewhere.entry, ClaimPlace::Elsewhere(elsewhere));
-        Some(LocatedClaim { id, paper: self, entry, place })
+                (claim.id.as_str(), claim.entry, place)
+            })
+        });
+        let elsewhere = self.elsewhere.iter().map(|(id, elsewhere)| {
+            (id.as_str(), elsewhere.entry, ClaimPlace::Elsewhere(elsewhere))
+        });
+        let all = of_figures.chain(elsewhere);
+        all.map(|(id, entry, place)| LocatedClaim { id, paper: self, entry, place })
     }
 }
 
@@ -58,12 +59,20 @@ impl<'a> LocatedClaim<'a> {
 
     /// The accepted range of each of its numbers, by the number's name.
     pub fn accepted(&self) -> impl Iterator<Item = (&'a str, &'a Accepted)> {
-        let claim = match self.place {
+        let all = self.of_figure().into_iter().flat_map(|claim| &claim.accepted);
+        all.map(|(name, accepted)| (name.as_str(), accepted))
+    }
+
+    /// The claim with which it counts once.
+    pub fn counted_with(&self) -> Option<&'a str> {
+        self.of_figure()?.counted_with.as_deref()
+    }
+
+    fn of_figure(&self) -> Option<&'a Claim> {
+        match self.place {
             ClaimPlace::Figure(_, claim) => Some(claim),
             ClaimPlace::Elsewhere(_) => None,
-        };
-        let all = claim.into_iter().flat_map(|claim| &claim.accepted);
-        all.map(|(name, accepted)| (name.as_str(), accepted))
+        }
     }
 
     /// The reason why it does not hold, or cannot be decided.

@@ -1,6 +1,7 @@
 //! What is in `papers/`: papers, their figures, their claims, and how near a number has to come.
 
 mod accepted;
+mod claim;
 mod elsewhere;
 mod entry;
 mod figure;
@@ -8,17 +9,22 @@ mod files;
 mod freeze;
 mod future_work;
 mod layout;
+mod ledger;
 mod live;
 mod located;
 
 pub use accepted::{Accepted, AcceptedError};
+#[cfg(test)]
+pub(crate) use claim::ClaimFile;
+pub use claim::{Cause, Check, Claim, Form, Measure};
 pub use elsewhere::{Elsewhere, Witness};
 pub use entry::{ClaimKind, ClaimMethod, Entry};
-pub use figure::{Check, Claim, Figure, Form, Measure, ScenarioPart};
+pub use figure::{Figure, ScenarioPart};
 pub use files::Files;
 pub use freeze::{Change, frozen};
 pub use future_work::Question;
 pub use layout::Layout;
+pub use ledger::{Decided, Decision, Ledger, figure_digest};
 pub use live::Live;
 pub(crate) use live::{same, text};
 pub use located::{ClaimPlace, LocatedClaim};
@@ -85,6 +91,23 @@ pub struct About {
     pub claims: usize,
     /// The figures' files, in the paper's order.
     pub figures: Vec<String>,
+    /// The statements that it is known for.
+    #[serde(default)]
+    pub known: Vec<Known>,
+}
+
+/// A statement that a paper is known for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// In our words.
+    pub says: String,
+    /// The printed words.
+    pub printed: String,
+    /// The claim that has it.
+    pub claim: String,
+    /// The name of the claim's number.
+    pub number: String,
 }
 
 /// All of it.
@@ -94,6 +117,8 @@ pub struct Catalogue {
     pub papers: Vec<Paper>,
     /// What was changed in what is accepted, since it was frozen.
     pub changes: Vec<Change>,
+    /// The decisions after a first result.
+    pub ledger: Ledger,
     files: Files,
 }
 
@@ -112,7 +137,8 @@ impl Catalogue {
         let Papers { papers } = parse(&files, "papers.toml")?;
         let papers = papers.iter().map(|name| paper(&files, name)).collect::<Result<_, _>>()?;
         let changes = freeze::changes(&files)?;
-        Ok(Catalogue { papers, changes, files })
+        let ledger = ledger::read(&files)?;
+        Ok(Catalogue { papers, changes, ledger, files })
     }
 
     /// The files that it was read from.
@@ -146,13 +172,4 @@ pub(crate) fn parse<T: DeserializeOwned>(files: &Files, path: &str) -> Result<T,
         let file = line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"));
         CatalogueError::content(file, error.message().replace('\n', " "))
     })
-}
-
-impl Paper {
-    /// All its claims, by their ids: those of figures and those decided elsewhere.
-    pub fn claims(&self) -> BTreeMap<&str, Entry> {
-        let figures = self.figures.iter().flat_map(|figure| &figure.claims);
-        let elsewhere = self.elsewhere.iter().map(|(id, at)| (id.as_str(), at.entry));
-        figures.map(|claim| (claim.id.as_str(), claim.entry)).chain(elsewhere).collect()
-    }
 }

@@ -1,7 +1,7 @@
 //! What the papers leave to others, as a page of questions and answers. Those that a figure answers
 //! have its numbers and its pictures; the others what a test prints, or a page that has them.
 
-use super::markdown::pictures;
+use super::page::pictures;
 use super::text::number;
 use super::{Judgement, Report};
 use crate::catalogue::{Catalogue, ClaimKind, Paper, Witness};
@@ -16,9 +16,8 @@ pub(super) fn page(catalogue: &Catalogue, report: &Report) -> String {
         report.origin()
     );
     for paper in &catalogue.papers {
-        let wishes =
-            paper.claims().into_iter().filter(|(_, entry)| entry.kind == ClaimKind::FutureWork);
-        let wishes = by_number(wishes.map(|(id, _)| id).collect());
+        let wishes = paper.claims().filter(|claim| claim.entry.kind == ClaimKind::FutureWork);
+        let wishes = by_number(wishes.map(|claim| claim.id).collect());
         let (answered, open): (Vec<&str>, Vec<&str>) =
             wishes.into_iter().partition(|id| is_answered(paper, id));
         if answered.is_empty() {
@@ -94,11 +93,11 @@ fn by_figure(text: &mut String, paper: &Paper, judgement: &Judgement, judged: &J
             finding.verdict.words()
         );
     }
-    if let (true, Some(why)) = (judged.verdict != Verdict::Holds, &judged.claim.explanation) {
+    if let (true, Some(why)) = (judged.verdict != Verdict::Reproduced, &judged.claim.explanation) {
         let _ = writeln!(text, "\n**{}.** {}", judged.verdict.words(), why.trim());
     }
-    for ((picture, _), drawing) in pictures(judgement).iter().zip(&judgement.drawings) {
-        let _ = writeln!(text, "\n![{}]({picture})", drawing.figure.title);
+    for picture in pictures(judgement) {
+        let _ = writeln!(text, "\n![{}]({})", picture.title, picture.kept);
     }
     let title = paper.figures.iter().find(|figure| figure.id == judgement.figure);
     let title = title.map_or(judgement.figure.as_str(), |figure| figure.title.as_str());
@@ -116,7 +115,7 @@ fn place(at: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Files;
+    use crate::catalogue::{Files, LocatedClaim};
 
     #[test]
     fn ids_are_in_the_order_of_their_numbers() {
@@ -129,15 +128,16 @@ mod tests {
         let catalogue = Catalogue::read(Files::built_in()).unwrap();
         let page = page(&catalogue, &Report::default());
         for paper in catalogue.papers.iter().filter(|paper| paper.name.starts_with("bharadwaj")) {
-            let claims = paper.claims();
-            for (&id, _) in claims.iter().filter(|(_, e)| e.kind == ClaimKind::FutureWork) {
-                let question = paper.questions.get(id);
+            let is_wish = |claim: &LocatedClaim<'_>| claim.entry.kind == ClaimKind::FutureWork;
+            let wishes: Vec<&str> = paper.claims().filter(is_wish).map(|claim| claim.id).collect();
+            for id in &wishes {
+                let question = paper.questions.get(*id);
                 let question = question.unwrap_or_else(|| panic!("{id} has no question"));
                 let heading = format!("### {id}: {}\n", question.question);
                 assert!(page.contains(&heading), "{id} is not answered");
             }
             for id in paper.questions.keys() {
-                assert_eq!(claims[id.as_str()].kind, ClaimKind::FutureWork, "{id}");
+                assert!(wishes.contains(&id.as_str()), "{id}");
             }
         }
     }

@@ -1,19 +1,23 @@
 //! What was found: a page a paper, with its figures and its claims, and a scoreboard.
 
+mod axis;
+mod block;
 mod future_work;
-mod html;
-mod markdown;
+mod overview;
+mod page;
 mod score;
 mod tables;
 mod text;
+mod write;
 
-pub use html::write;
-pub use markdown::write_docs;
-pub use score::Score;
+pub use score::{ClaimClass, Score, Share};
+pub use text::placeholder;
+pub use write::{write, write_docs};
 
 use crate::catalogue::Catalogue;
 use crate::live::Comparison;
 use crate::run::Drawing;
+use crate::tested::Tested;
 use crate::verdict::Judged;
 use serde_json::{Value, json};
 use std::io;
@@ -57,6 +61,8 @@ pub struct Report {
     /// The commit and its date, if it was made in a checkout of the project:
     /// `808c222a1b2c of 2026-11-23`.
     pub commit: Option<String>,
+    /// What the tests gave that claims name.
+    pub tested: Tested,
 }
 
 impl Report {
@@ -70,9 +76,23 @@ impl Report {
         self.figures.iter().find(|judgement| judgement.figure == id)
     }
 
+    /// What was found of this claim, if its figure was run.
+    pub fn judged(&self, claim: &str) -> Option<&Judged> {
+        let mut all = self.figures.iter().flat_map(|figure| &figure.claims);
+        all.find(|judged| judged.claim.id == claim)
+    }
+
     /// Of all papers.
     pub fn score(&self, catalogue: &Catalogue) -> Score {
-        Score::of(catalogue, self, |_, _| true)
+        Score::of(catalogue, self, |_| true)
+    }
+
+    /// Which tests this rests on, as a sentence.
+    fn tests_origin(&self) -> String {
+        match self.tested.tests.len() {
+            0 => "The tests that claims name were not run here.".to_owned(),
+            _ => format!("The tests that claims name were run at commit {}.", self.tested.commit),
+        }
     }
 
     /// Which commit this is of, as a sentence; nothing if that is not known.
@@ -80,20 +100,15 @@ impl Report {
         self.commit.as_ref().map_or_else(String::new, |commit| format!("Made at commit {commit}."))
     }
 
-    /// As JSON: in all, by paper and by priority.
+    /// As JSON: in all, and by paper.
     pub fn json(&self, catalogue: &Catalogue) -> Value {
         let papers = catalogue.papers.iter().map(|paper| {
-            let score = Score::of(catalogue, self, |name, _| name == paper.name);
+            let score = Score::of(catalogue, self, |other| other.name == paper.name);
             (paper.name.clone(), score.json())
-        });
-        let priorities = [1_u8, 2].map(|priority| {
-            let score = Score::of(catalogue, self, |_, entry| entry.priority == priority);
-            (priority.to_string(), score.json())
         });
         let mut all = self.score(catalogue).json();
         all["wall_s"] = json!(self.wall_s);
         all["papers"] = Value::Object(papers.collect());
-        all["priorities"] = Value::Object(priorities.into_iter().collect());
         all
     }
 }

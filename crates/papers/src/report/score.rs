@@ -1,102 +1,197 @@
-//! How many claims hold. The denominator is every claim of priority 1 and 2 of the papers that
-//! there are, of every kind; those that need real hosts are decided later, and what was not run is
-//! not decided.
+//! Counts of claims, by the kind of their decision.
+//!
+//! Measurements can come out otherwise. They are counted apart from arithmetic, from sweeps that
+//! are drawn, and from requirements that tests hold.
+//!
+//! Claims of priority 1 and 2 count: what the papers show, require and compute. One that a
+//! parameter was fitted to does not, and those that share a number or a cause count once.
 
 use super::Report;
-use crate::catalogue::{Catalogue, ClaimMethod, Entry, Witness};
+use crate::catalogue::{
+    Catalogue, ClaimKind, ClaimMethod, ClaimPlace, LocatedClaim, Paper, Witness,
+};
+use crate::tested::Outcome;
 use crate::verdict::Verdict;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-/// Counts of claims.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Score {
-    /// They hold.
-    pub holds: usize,
-    /// They do not.
-    pub fails: usize,
-    /// No run decides them, or none was made.
-    pub undecidable: usize,
-    /// Real hosts will decide them.
-    pub pending: usize,
+/// The way in which a claim is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClaimClass {
+    /// Its numbers were measured in simulation or on real hosts.
+    Measured,
+    /// Its numbers were measured, and a parameter was fitted until it held.
+    Calibrated,
+    /// Its numbers are computed.
+    Arithmetic,
+    /// It says that something can be drawn: its numbers count points.
+    Drawn,
+    /// It requires something, and tests hold it.
+    Tested,
+    /// A page of the documents answers it.
+    Read,
+    /// Nothing decides it.
+    Open,
 }
 
-/// What became of a claim, wherever it is decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The state of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// By a figure.
+    /// Decided by its numbers.
     Judged(Verdict),
-    /// By a test, which passes, or a page.
-    Witnessed(Witness),
-    /// By a test or page that shows that it does not hold.
-    Refuted(Witness),
-    /// Its figure was not run.
+    /// Decided by its tests.
+    Tested(Outcome),
+    /// Answered by a page.
+    Read,
+    /// Refuted by a test or a page.
+    Refuted,
+    /// Its figure was not run, or real hosts were not measured.
     NotRun,
-    /// Real hosts will decide it.
-    Pending,
     /// Nothing decides it.
-    Missing,
+    Open,
+}
+
+impl LocatedClaim<'_> {
+    /// The way in which it is decided.
+    pub fn class(&self) -> ClaimClass {
+        match self.place {
+            ClaimPlace::Elsewhere(elsewhere) => match elsewhere.by {
+                Witness::Test | Witness::Live => ClaimClass::Tested,
+                Witness::Page => ClaimClass::Read,
+                Witness::Nothing => ClaimClass::Open,
+            },
+            ClaimPlace::Figure(_, claim) => {
+                let counts = || self.accepted().all(|(_, accepted)| accepted.is_count());
+                match self.entry.kind {
+                    ClaimKind::Experiment if counts() => ClaimClass::Drawn,
+                    _ if self.entry.how == ClaimMethod::Analytic => ClaimClass::Arithmetic,
+                    _ if claim.calibrated.is_some() => ClaimClass::Calibrated,
+                    _ => ClaimClass::Measured,
+                }
+            }
+        }
+    }
+}
+
+/// The state of a claim, wherever it is decided.
+pub(super) fn standing(report: &Report, claim: &LocatedClaim<'_>) -> Standing {
+    match claim.place {
+        ClaimPlace::Elsewhere(elsewhere) => match (elsewhere.by, &elsewhere.fails) {
+            (Witness::Nothing, _) => Standing::Open,
+            (_, Some(_)) => Standing::Refuted,
+            (Witness::Page, None) => Standing::Read,
+            (_, None) => Standing::Tested(report.tested.of(elsewhere.places())),
+        },
+        ClaimPlace::Figure(figure, _) => {
+            let claims = report.figure(&figure.id).into_iter().flat_map(|figure| &figure.claims);
+            let judged = claims.into_iter().find(|judged| judged.claim.id == claim.id);
+            judged.map_or(Standing::NotRun, |judged| Standing::Judged(judged.verdict))
+        }
+    }
+}
+
+/// Counts of claims.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Score {
+    /// Measured ones by their verdicts, in the order of [`Verdict::ALL`].
+    pub measured: [usize; Verdict::ALL.len()],
+    /// Measured ones whose figures were not run.
+    pub not_run: usize,
+    /// Measured ones that count with another.
+    pub counted_with: usize,
+    /// Those that a parameter was fitted to, and how many of them hold.
+    pub calibrated: Share,
+    /// Arithmetic that comes to the paper's.
+    pub arithmetic: Share,
+    /// Those that were drawn.
+    pub drawn: Share,
+    /// Requirements whose tests passed.
+    pub tested: Share,
+    /// Requirements whose tests were not run.
+    pub not_tested: usize,
+    /// Those that a page answers.
+    pub read: usize,
+}
+
+/// So many of so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Share {
+    /// As claimed.
+    pub holds: usize,
+    /// All of the kind.
+    pub of: usize,
+}
+
+impl Share {
+    fn add(&mut self, holds: bool) {
+        self.of += 1;
+        self.holds += usize::from(holds);
+    }
+
+    fn json(self) -> Value {
+        json!({ "hold": self.holds, "of": self.of })
+    }
 }
 
 impl Score {
-    /// Of the claims that `of` takes, by their paper and their entry in the register.
-    pub fn of(catalogue: &Catalogue, report: &Report, of: impl Fn(&str, &Entry) -> bool) -> Score {
+    /// Of the claims of priority 1 and 2 of the papers that `of` takes.
+    pub fn of(catalogue: &Catalogue, report: &Report, of: impl Fn(&Paper) -> bool) -> Score {
         let mut score = Score::default();
-        for paper in &catalogue.papers {
-            for (id, entry) in paper.claims() {
-                if entry.priority > 2 || !of(&paper.name, &entry) {
-                    continue;
-                }
-                match standing(catalogue, report, id) {
-                    Standing::Judged(Verdict::Holds) | Standing::Witnessed(_) => score.holds += 1,
-                    Standing::Judged(Verdict::Fails) | Standing::Refuted(_) => score.fails += 1,
-                    Standing::Pending => score.pending += 1,
-                    Standing::Judged(Verdict::Undecidable)
-                    | Standing::NotRun
-                    | Standing::Missing => score.undecidable += 1,
-                }
+        for paper in catalogue.papers.iter().filter(|paper| of(paper)) {
+            for claim in paper.claims().filter(|claim| claim.entry.priority <= 2) {
+                score.add(&claim, standing(report, &claim));
             }
         }
         score
     }
 
-    /// All claims.
-    pub fn all(self) -> usize {
-        self.holds + self.fails + self.undecidable + self.pending
+    fn add(&mut self, claim: &LocatedClaim<'_>, standing: Standing) {
+        let holds = standing == Standing::Judged(Verdict::Reproduced);
+        match (claim.class(), standing) {
+            (ClaimClass::Measured, _) if claim.counted_with().is_some() => self.counted_with += 1,
+            (ClaimClass::Measured, Standing::Judged(verdict)) => {
+                self.measured[verdict as usize] += 1;
+            }
+            (ClaimClass::Measured, _) => self.not_run += 1,
+            (ClaimClass::Calibrated, _) => self.calibrated.add(holds),
+            (ClaimClass::Arithmetic, _) => self.arithmetic.add(holds),
+            (ClaimClass::Drawn, _) => self.drawn.add(holds),
+            (ClaimClass::Tested, standing) => {
+                self.tested.add(standing == Standing::Tested(Outcome::Passed));
+                self.not_tested += usize::from(standing == Standing::Tested(Outcome::NotRun));
+            }
+            (ClaimClass::Read, _) => self.read += 1,
+            (ClaimClass::Open, _) => {}
+        }
+    }
+
+    /// All measured claims, each cluster once.
+    pub fn all_measured(&self) -> usize {
+        self.measured.iter().sum::<usize>() + self.not_run
+    }
+
+    /// Measured ones with this verdict.
+    pub fn with(&self, verdict: Verdict) -> usize {
+        self.measured[verdict as usize]
     }
 
     /// As JSON.
-    pub fn json(self) -> Value {
+    pub fn json(&self) -> Value {
+        let name = |verdict| serde_json::to_value(verdict).ok()?.as_str().map(str::to_owned);
+        let verdicts = Verdict::ALL.into_iter();
+        let mut measured: Map<String, Value> = verdicts
+            .filter_map(|verdict| Some((name(verdict)?, json!(self.with(verdict)))))
+            .collect();
+        measured.insert("not-run".to_owned(), json!(self.not_run));
+        measured.insert("of".to_owned(), json!(self.all_measured()));
         json!({
-            "holds": self.holds,
-            "fails": self.fails,
-            "undecidable": self.undecidable,
-            "pending": self.pending,
+            "measured": measured,
+            "counted-with-another": self.counted_with,
+            "calibrated": self.calibrated.json(),
+            "arithmetic": self.arithmetic.json(),
+            "drawn": self.drawn.json(),
+            "tested": self.tested.json(),
+            "not-tested": self.not_tested,
+            "answered-by-a-page": self.read,
         })
-    }
-}
-
-/// What became of claim `id`.
-pub(super) fn standing(catalogue: &Catalogue, report: &Report, id: &str) -> Standing {
-    let mut judged = report.figures.iter().flat_map(|figure| &figure.claims);
-    if let Some(judged) = judged.find(|judged| judged.claim.id == id) {
-        return Standing::Judged(judged.verdict);
-    }
-    let elsewhere = catalogue.papers.iter().find_map(|paper| paper.elsewhere.get(id));
-    if let Some(elsewhere) = elsewhere {
-        return match (elsewhere.by, &elsewhere.fails) {
-            (Witness::Nothing, _) => Standing::Missing,
-            (by, None) => Standing::Witnessed(by),
-            (by, Some(_)) => Standing::Refuted(by),
-        };
-    }
-    let mut figures = catalogue.papers.iter().flat_map(|paper| &paper.figures);
-    let figure = figures.find(|figure| figure.claims.iter().any(|claim| claim.id == id));
-    // One that was run has all its claims, but for those of which nothing was measured.
-    if figure.is_some_and(|figure| report.figure(&figure.id).is_none()) {
-        return Standing::NotRun;
-    }
-    match catalogue.claim(id) {
-        Some(claim) if claim.entry.how == ClaimMethod::Emulator => Standing::Pending,
-        _ => Standing::Missing,
     }
 }

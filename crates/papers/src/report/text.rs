@@ -1,12 +1,16 @@
-//! Numbers of reports.
+//! Numbers of reports, and texts that name them.
 
+use super::Report;
 use crate::significant::significant;
-use crate::verdict::Finding;
+use crate::verdict::{Finding, Judged};
+
+/// Less than this share of what was found is what computing leaves, and no interval.
+const ROUNDING: f64 = 1e-9;
 
 /// What was found, with its error: four significant digits.
 pub(super) fn number(finding: &Finding) -> String {
     let found = significant(finding.found);
-    if finding.half_width > 0.0 {
+    if finding.half_width > ROUNDING * finding.found.abs() {
         format!("{found} ± {}", significant(finding.half_width))
     } else {
         found
@@ -16,4 +20,38 @@ pub(super) fn number(finding: &Finding) -> String {
 /// The number that the paper has; nothing if it has a bound or words only.
 pub(super) fn printed(finding: &Finding) -> String {
     finding.accepted.printed.map(significant).unwrap_or_default()
+}
+
+/// An explanation with the numbers that it names: `{name}` is one of the claim's own, `{ID.name}`
+/// one of another claim. What was not measured stays as it is written.
+pub(super) fn explained(report: &Report, judged: &Judged, text: &str) -> String {
+    let mut said = String::new();
+    let mut rest = text;
+    while let Some((before, name, after)) = placeholder(rest) {
+        said.push_str(before);
+        match found(report, judged, name) {
+            Some(finding) => said.push_str(&significant(finding.found)),
+            None => said.push_str(&rest[before.len()..rest.len() - after.len()]),
+        }
+        rest = after;
+    }
+    said + rest
+}
+
+/// The first `{name}` of a text, with what stands before and after it.
+pub fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('{')?;
+    let (name, after) = rest.split_once('}')?;
+    Some((before, name, after))
+}
+
+fn found<'a>(report: &'a Report, judged: &'a Judged, name: &str) -> Option<&'a Finding> {
+    let of = |judged: &'a Judged, name: &str| judged.findings.iter().find(|it| it.name == name);
+    if let Some(own) = of(judged, name) {
+        return Some(own);
+    }
+    // An id may have a point, and a number's name has none.
+    let (id, name) = name.rsplit_once('.')?;
+    let mut all = report.figures.iter().flat_map(|figure| &figure.claims);
+    of(all.find(|judged| judged.claim.id == id)?, name)
 }

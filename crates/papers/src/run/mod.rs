@@ -69,19 +69,18 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Runs them, with at least so many runs of each point.
+    /// Runs them.
     ///
     /// # Errors
     /// [`RunError`].
     pub fn new(
         figure: &Figure,
         files: &Files,
-        runs: Option<u32>,
         options: &Options<'_>,
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ran, RunError> {
         let names = figure.scenarios.keys().map(String::as_str);
-        Ran::some(figure, files, names, runs, options, watch)
+        Ran::some(figure, files, names, options, watch)
     }
 
     /// Runs those that are run on real hosts, too.
@@ -94,14 +93,13 @@ impl Ran {
         options: &Options<'_>,
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ran, RunError> {
-        Ran::some(figure, files, figure.live().map(|(name, _)| name), None, options, watch)
+        Ran::some(figure, files, figure.live().map(|(name, _)| name), options, watch)
     }
 
     fn some<'n>(
         figure: &Figure,
         files: &Files,
         names: impl Iterator<Item = &'n str>,
-        runs: Option<u32>,
         options: &Options<'_>,
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ran, RunError> {
@@ -109,7 +107,7 @@ impl Ran {
         let live = LiveResults::read(files, &figure.id)?;
         let mut parts = BTreeMap::new();
         for name in names {
-            let experiment = figure.experiment(files, name, runs)?;
+            let experiment = figure.experiment(files, name)?;
             let part = Part::run(figure, experiment, &store, options, watch)?;
             if options.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Stopped);

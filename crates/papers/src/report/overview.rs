@@ -1,0 +1,215 @@
+//! The first page. One screen answers whether the papers are reproduced.
+//!
+//! Then follow the claims that are not, with their causes, and the decisions after a first result.
+
+use super::block::{Block, Cell, Inline, Picture, Tone};
+use super::page::{tone, why};
+use super::score::{ClaimClass, Score, Share};
+use super::text::number;
+use super::{Report, axis};
+use crate::catalogue::{Catalogue, Cause, Known, Paper};
+use crate::verdict::{Judged, Verdict};
+
+/// The page, without its title.
+pub(super) fn overview(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
+    let mut blocks = headline(catalogue, report);
+    blocks.push(counts(catalogue, report));
+    for paper in &catalogue.papers {
+        blocks.extend(known_for(report, paper));
+    }
+    let picture = Picture {
+        title: "Every measured number on one axis".to_owned(),
+        kept: axis::FILE.to_owned(),
+        drawn: axis::FILE.trim_end_matches(".svg").to_owned(),
+        has_data: false,
+    };
+    blocks.extend([heading("Every measured number", "axis"), Block::Picture(picture)]);
+    blocks.extend(not_reproduced(catalogue, report));
+    blocks.extend(decided_afterwards(catalogue));
+    blocks
+}
+
+fn heading(text: &str, anchor: &str) -> Block {
+    Block::Heading(2, text.to_owned(), anchor.to_owned())
+}
+
+fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
+    let score = Score::of(catalogue, report, |_| true);
+    let said = format!(
+        "{} of {} measured claims are reproduced, {} more by the paper's words and not by our number. {} are different, {} \
+         undecided, {} depend on a parameter that the papers leave free.",
+        score.with(Verdict::Reproduced),
+        score.all_measured(),
+        score.with(Verdict::InWords),
+        score.with(Verdict::Different),
+        score.with(Verdict::Undecided),
+        score.with(Verdict::FreeParameter)
+    );
+    let apart = format!(
+        "Not among them: {} claims to which a parameter was fitted ({} hold), and {} that share a number or a cause with \
+         another. Arithmetic comes to the papers' in {}. {} sweeps were drawn. {} requirements are held by tests{}; {} \
+         questions are answered by a page.",
+        score.calibrated.of,
+        score.calibrated.holds,
+        score.counted_with,
+        share(score.arithmetic),
+        share(score.drawn),
+        share(score.tested),
+        match score.not_tested {
+            0 => String::new(),
+            not => format!(" ({not} not run here)"),
+        },
+        score.read
+    );
+    let rule = "A claim is reproduced if the intervals of all its numbers lie within what is accepted; it is different if \
+                one lies wholly outside, and undecided if one lies across the end. The intervals hold together with 95 % \
+                (Bonferroni). How many runs are made is fixed in each scenario, and no verdict changes it. What is \
+                accepted of bbn and sfu was frozen before anything was run; of the other three papers the history does \
+                not show it.";
+    let words = "In ACM's words, this is a replication: other code on other machines, from what the papers print. What \
+                 this program found is reproduced by the command above, to the digit.";
+    vec![
+        Block::text(format!(
+            "`bentpipe papers --all --docs docs/papers` wrote these pages. {} {}",
+            report.origin(),
+            report.tests_origin()
+        )),
+        Block::Paragraph(vec![Inline::Strong(said)]),
+        Block::text(apart),
+        Block::text(rule),
+        Block::text(words),
+    ]
+}
+
+fn share(share: Share) -> String {
+    format!("{} of {}", share.holds, share.of)
+}
+
+fn counts(catalogue: &Catalogue, report: &Report) -> Block {
+    let head = ["paper", "measured"].into_iter().map(str::to_owned);
+    let head = head.chain(Verdict::ALL.map(|verdict| verdict.words().to_owned()));
+    let head = head.chain(["arithmetic", "drawn", "tested"].map(str::to_owned));
+    let mut rows = vec![head.map(Cell::Text).collect::<Vec<Cell>>()];
+    for paper in &catalogue.papers {
+        let score = Score::of(catalogue, report, |other| other.name == paper.name);
+        let mut row = vec![
+            Cell::Page(paper.name.clone(), paper.about.title.clone()),
+            Cell::Number(score.all_measured().to_string()),
+        ];
+        row.extend(score.measured.map(|count| Cell::Number(count.to_string())));
+        let shares = [score.arithmetic, score.drawn, score.tested];
+        row.extend(shares.map(|of| Cell::Number(format!("{} / {}", of.holds, of.of))));
+        rows.push(row);
+    }
+    Block::Table(String::new(), rows)
+}
+
+/// The statements that a paper is known for, with the findings.
+fn known_for(report: &Report, paper: &Paper) -> Vec<Block> {
+    let head = ["", "the paper", "found", "", "claim"];
+    let mut rows = vec![head.map(|text| Cell::Text(text.to_owned())).to_vec()];
+    rows.extend(paper.about.known.iter().map(|known| known_row(report, known)));
+    if rows.len() == 1 {
+        return Vec::new();
+    }
+    let said = format!("{}: {}", paper.about.authors, paper.about.title);
+    vec![Block::Heading(3, said, paper.name.clone()), Block::Table(String::new(), rows)]
+}
+
+fn known_row(report: &Report, known: &Known) -> Vec<Cell> {
+    let judged = report.judged(&known.claim);
+    let finding = judged
+        .and_then(|judged| judged.findings.iter().find(|finding| finding.name == known.number));
+    let verdict = match judged {
+        Some(judged) if judged.claim.calibrated.is_some() => {
+            Cell::Verdict(format!("{} (calibrated)", judged.verdict.words()), Tone::Open)
+        }
+        Some(judged) => Cell::Verdict(judged.verdict.words().to_owned(), tone(judged.verdict)),
+        None => Cell::Text("not run".to_owned()),
+    };
+    vec![
+        Cell::Text(known.says.clone()),
+        Cell::Text(known.printed.clone()),
+        Cell::Number(finding.map(number).unwrap_or_default()),
+        verdict,
+        Cell::Text(known.claim.clone()),
+    ]
+}
+
+/// Claims that are not reproduced, by their cause.
+fn not_reproduced(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
+    let mut blocks = vec![heading("What is not reproduced, and why", "why")];
+    let claims = catalogue.papers.iter().flat_map(Paper::claims);
+    let counted = claims.filter(|claim| {
+        let class = claim.class();
+        claim.entry.priority <= 2
+            && matches!(
+                class,
+                ClaimClass::Measured | ClaimClass::Calibrated | ClaimClass::Arithmetic
+            )
+    });
+    let judged: Vec<&Judged> = counted
+        .filter_map(|claim| report.judged(claim.id))
+        .filter(|judged| judged.verdict != Verdict::Reproduced)
+        .collect();
+    let causes = Cause::ALL.map(Some).into_iter().chain([None]);
+    for cause in causes {
+        let of_cause: Vec<&&Judged> =
+            judged.iter().filter(|judged| judged.claim.cause == cause).collect();
+        if of_cause.is_empty() {
+            continue;
+        }
+        let said = cause.map_or("No cause is given.", Cause::words);
+        blocks.push(Block::Heading(3, format!("{said} ({})", of_cause.len()), String::new()));
+        blocks.extend(of_cause.into_iter().map(|judged| why(report, judged)));
+    }
+    blocks
+}
+
+/// The decisions after a first result.
+fn decided_afterwards(catalogue: &Catalogue) -> Vec<Block> {
+    let mut blocks = vec![
+        heading("What was decided after a first result", "afterwards"),
+        Block::text(
+            "Tolerances, scenarios, functions, durations and definitions that were changed when a first result was known. \
+             The digests of all are frozen: a change without an entry here fails a test (papers/ledger.toml).",
+        ),
+    ];
+    let head = ["claims", "what", "before", "after", "why", "commit"];
+    let mut rows = vec![head.map(|text| Cell::Text(text.to_owned())).to_vec()];
+    for decision in &catalogue.ledger.decisions {
+        let found = match &decision.found_before {
+            Some(found) => format!("{} ({found})", decision.before),
+            None => decision.before.clone(),
+        };
+        rows.push(vec![
+            Cell::Text(decision.claims.join(", ")),
+            Cell::Text(decision.what.words().to_owned()),
+            Cell::Text(found),
+            Cell::Text(decision.after.clone()),
+            Cell::Text(decision.why.clone()),
+            Cell::Text(decision.commit.clone()),
+        ]);
+    }
+    let said = format!("{} decisions", rows.len() - 1);
+    blocks.push(Block::Folded(said, vec![Block::Table(String::new(), rows)]));
+    let tolerances: Vec<String> = catalogue
+        .changes
+        .iter()
+        .map(|change| {
+            let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".to_owned());
+            format!(
+                "{}, {}: {} became {}. {} The verdict before: {}.",
+                change.id,
+                change.number,
+                said(&change.old),
+                said(&change.new),
+                change.reason,
+                change.verdict_before
+            )
+        })
+        .collect();
+    let said = format!("{} accepted numbers that were added or changed", tolerances.len());
+    blocks.push(Block::Folded(said, vec![Block::List(tolerances)]));
+    blocks
+}
