@@ -12,6 +12,7 @@ pub mod live;
 mod numbers;
 pub mod report;
 pub mod run;
+pub mod sensitivity;
 mod significant;
 pub mod tested;
 pub mod verdict;

@@ -7,15 +7,16 @@
 use crate::catalogue::{Accepted, Catalogue, Claim, ClaimMethod, Figure};
 use crate::numbers;
 use crate::run::{Number, Options, Ran, RunError};
+use crate::sensitivity::{OtherNumber, Sensitivity};
 use bentpipe_lab::Event;
 use bentpipe_scenario::repeat::SampleSummary;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The probability that all intervals of a claim hold.
 const CONFIDENCE: f64 = 0.95;
 
 /// What became of a claim, or of one of its numbers; the better first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The whole interval is within what is accepted.
@@ -105,8 +106,10 @@ pub struct Judged {
     pub claim: Claim,
     /// Its numbers.
     pub findings: Vec<Finding>,
-    /// The worst of their verdicts.
+    /// The worst of their verdicts, or the one by the range of a free parameter.
     pub verdict: Verdict,
+    /// Its numbers at other values of free parameters.
+    pub others: Vec<OtherNumber>,
 }
 
 impl Judged {
@@ -131,7 +134,7 @@ impl Judged {
         }
         let verdict = findings.iter().map(|finding| finding.verdict).max();
         let verdict = verdict.ok_or_else(|| format!("{}: nothing is measured", claim.id))?;
-        Ok(Judged { claim: claim.clone(), findings, verdict })
+        Ok(Judged { claim: claim.clone(), findings, verdict, others: Vec::new() })
     }
 }
 
@@ -148,8 +151,13 @@ pub fn judge(
     let ran = Ran::new(figure, catalogue.files(), options, watch)?;
     // What real hosts decide waits until all of it was measured.
     let measured = ran.is_measured(figure);
-    let judged = claims(figure, &ran, |claim| measured || !is_live(claim))
+    let mut judged = claims(figure, &ran, |claim| measured || !is_live(claim))
         .map_err(|why| RunError::Failed { figure: figure.id.clone(), why })?;
+    let range = Sensitivity::read(catalogue.files(), figure)?;
+    for judged in &mut judged {
+        judged.verdict = range.verdict(judged);
+        judged.others = range.of(&judged.claim.id).cloned().collect();
+    }
     Ok((ran, judged))
 }
 

@@ -6,6 +6,7 @@ use bentpipe_papers::catalogue::{Catalogue, ClaimMethod, Files, Paper, figure_di
 use bentpipe_papers::functions;
 use bentpipe_papers::live::{LiveResults, inputs, path};
 use bentpipe_papers::report::{ClaimClass, placeholder};
+use bentpipe_papers::sensitivity::{self, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -317,6 +318,19 @@ fn claims_name_others_and_numbers_that_are_there() {
             let named =
                 claims().find(|claim| claim.id == id && claim.accepted.contains_key(number));
             assert!(named.is_some(), "{}: {{{name}}} is no number", claim.id);
+        }
+    }
+}
+
+/// Numbers of figures as they were count no more.
+#[test]
+fn what_is_kept_of_free_parameters_is_of_what_figures_say_now() {
+    let catalogue = catalogue();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        let path = sensitivity::path(&figure.id);
+        if catalogue.files().has(&path) {
+            let kept = Sensitivity::read(catalogue.files(), figure).unwrap();
+            assert!(!kept.numbers.is_empty(), "{path}: run `bentpipe papers --sensitivity` again");
         }
     }
 }

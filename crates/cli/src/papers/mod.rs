@@ -5,6 +5,7 @@ mod commit;
 mod list;
 mod live;
 mod progress;
+mod sensitivity;
 
 use crate::plot::{PlotError, page_of_run};
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, LocatedClaim, Paper};
@@ -41,7 +42,8 @@ Examples:
   bentpipe papers --quick         some figures, in less than three minutes
   bentpipe papers --all --json    all of it, with a summary for programs
   bentpipe papers --live          what can be run on real hosts
-  sudo bentpipe papers --live henderson/fig-4-19")]
+  sudo bentpipe papers --live henderson/fig-4-19
+  bentpipe papers --sensitivity henderson/fig-4-13")]
 pub(crate) struct Arguments {
     /// Figures (bbn/fig-8) or whole papers (bbn); or claims (G01-15-a), which are printed
     #[arg(value_name = "ID")]
@@ -54,15 +56,18 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "all")]
     quick: bool,
     /// Run points on real hosts, beside the simulator
-    #[arg(long, conflicts_with = "docs")]
+    #[arg(long, conflicts_with = "docs", group = "kept")]
     live: bool,
+    /// Run figures at other values of what the papers leave free, one at a time
+    #[arg(long, conflicts_with_all = ["docs", "quick"], group = "kept")]
+    sensitivity: bool,
     /// With --live: so many runs at a time at most (eight for each processor without it; fewer
     /// where they are short)
     #[arg(long, value_name = "N", requires = "live")]
     side_by_side: Option<NonZeroUsize>,
-    /// With --live: keep what was measured beside the figures in this papers' folder, for verdicts
-    /// without root
-    #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "quick")]
+    /// With --live or --sensitivity: keep what was found beside the figures in this papers' folder,
+    /// for verdicts
+    #[arg(long, value_name = "DIR", requires = "kept", conflicts_with = "quick")]
     keep: Option<PathBuf>,
     /// Papers from this folder instead of those in the program
     #[arg(long, value_name = "DIR")]
@@ -96,6 +101,9 @@ pub(crate) enum Error {
     /// Not root.
     #[error("bentpipe papers --live takes root, for network namespaces: run it with sudo")]
     Root,
+    /// Nothing of it is free.
+    #[error("nothing of {0} is at other values: its file has no [[free]]")]
+    NotFree(String),
     /// Nothing of it can be run on real hosts.
     #[error("nothing of {0} is run on real hosts (`bentpipe papers --live` lists what is)")]
     NotLive(String),
@@ -154,6 +162,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             Err(Error::Live(LiveError::Run(RunError::Stopped))) => Ok(interrupted()),
             other => other,
         };
+    }
+    if arguments.sensitivity {
+        let figures: Vec<&Figure> = chosen.into_iter().map(|(_, figure)| figure).collect();
+        return sensitivity::run(&catalogue, &figures, arguments, &options);
     }
     let begin = Instant::now();
     let mut report = Report::default();
@@ -243,11 +255,20 @@ fn choose<'a>(
         if arguments.live && !found.iter().any(|(_, figure)| figure.live().next().is_some()) {
             return Err(Error::NotLive(id.clone()));
         }
+        if arguments.sensitivity && found.iter().all(|(_, figure)| figure.free.is_empty()) {
+            return Err(Error::NotFree(id.clone()));
+        }
         chosen.extend(found);
     }
     chosen.retain(|(_, figure)| match (arguments.live, arguments.quick) {
         (true, quick) => figure.live().any(|(_, live)| !quick || live.is_quick()),
         (false, quick) => !quick || figure.quick,
     });
+    if arguments.sensitivity {
+        if arguments.ids.is_empty() {
+            chosen = all().collect();
+        }
+        chosen.retain(|(_, figure)| !figure.free.is_empty());
+    }
     Ok(chosen)
 }

@@ -2,7 +2,7 @@
 //! it.
 
 use super::claim::ClaimFile;
-use super::{CatalogueError, Claim, Files, Layout, Live, Measure, parse};
+use super::{CatalogueError, Claim, Files, FreeParameter, FreeValue, Layout, Live, Measure, parse};
 use bentpipe_lab::ExperimentPart;
 use bentpipe_scenario::{Change, Experiment};
 use serde::Deserialize;
@@ -29,6 +29,10 @@ pub struct Figure {
     pub tables: BTreeMap<String, Layout>,
     /// The claims, in the order of their ids.
     pub claims: Vec<Claim>,
+    /// The parameters that the paper leaves free, with other values.
+    pub free: Vec<FreeParameter>,
+    /// Changes of its experiments, by their names.
+    changes: BTreeMap<String, Vec<Change>>,
 }
 
 /// An experiment of a figure. Its scenario's file is in the paper's folder.
@@ -58,6 +62,8 @@ struct FigureFile {
     #[serde(default)]
     table: BTreeMap<String, Layout>,
     claim: BTreeMap<String, ClaimFile>,
+    #[serde(default)]
+    free: Vec<FreeParameter>,
 }
 
 /// Reads `file` of the folder `paper`.
@@ -76,6 +82,8 @@ pub(super) fn read(files: &Files, paper: &str, file: &str) -> Result<Figure, Cat
         claims: claims.collect(),
         scenarios: read.scenario,
         tables: read.table,
+        free: read.free,
+        changes: BTreeMap::new(),
     })
 }
 
@@ -95,12 +103,23 @@ impl Figure {
         self.scenarios.iter().filter_map(|(name, part)| Some((name.as_str(), part.live.as_ref()?)))
     }
 
+    /// The figure with another value of a free parameter.
+    pub fn with(&self, parameter: &FreeParameter, value: &FreeValue) -> Figure {
+        let set = value.set.iter().map(|(path, value)| Change::new(path, value.to_string()));
+        let runs = parameter.runs.map(|runs| Change::new("repeat.runs", runs.to_string()));
+        let changes: Vec<Change> = set.chain(runs).collect();
+        let scenarios = parameter.scenarios.iter();
+        let changes = scenarios.map(|name| (name.clone(), changes.clone())).collect();
+        Figure { changes, ..self.clone() }
+    }
+
     /// The experiment of this name.
     ///
     /// # Errors
     /// There is none, or it is wrong.
     pub fn experiment(&self, files: &Files, name: &str) -> Result<Experiment, CatalogueError> {
-        self.changed(files, name, &[])
+        let changes = self.changes.get(name).map(Vec::as_slice).unwrap_or_default();
+        self.changed(files, name, changes)
     }
 
     /// The experiment of this name, whose packets are recorded, for the first half minute.

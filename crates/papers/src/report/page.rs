@@ -3,7 +3,7 @@
 use super::block::{Block, Cell, Inline, OVERVIEW, Picture, Tone};
 use super::score::{Standing, standing};
 use super::tables;
-use super::text::{explained, number, printed};
+use super::text::{explained, number, printed, with_interval};
 use super::{Judgement, Report};
 use crate::catalogue::{ClaimPlace, Figure, Paper};
 use crate::live::Comparison;
@@ -59,6 +59,7 @@ fn of_figure(report: &Report, figure: &Figure, judgement: &Judgement, folder: &P
             blocks.push(said(&format!("{} is calibrated.", judged.claim.id), fitted));
         }
     }
+    blocks.extend(other_values(figure, &judgement.claims));
     for layout in figure.tables.values() {
         blocks.push(Block::Table(layout.title.clone(), tables::cells(layout, judgement)));
     }
@@ -137,6 +138,35 @@ fn claims(claims: &[Judged]) -> Block {
         }
     }
     Block::Table(String::new(), rows)
+}
+
+/// The numbers at other values of what the paper leaves free.
+fn other_values(figure: &Figure, claims: &[Judged]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for parameter in &figure.free {
+        let mut rows = vec![heads(&["value", "claim", "number", "found", ""])];
+        for value in &parameter.values {
+            let others = claims.iter().flat_map(|judged| &judged.others);
+            let of_value = others
+                .filter(|other| (&other.parameter, &other.value) == (&parameter.name, &value.name));
+            rows.extend(of_value.map(|other| {
+                vec![
+                    Cell::Text(other.value.clone()),
+                    Cell::Text(other.claim.clone()),
+                    Cell::Code(other.name.clone()),
+                    Cell::Number(with_interval(other.found.unwrap_or(f64::NAN), other.half_width)),
+                    Cell::Verdict(other.verdict.words().to_owned(), tone(other.verdict)),
+                ]
+            }));
+        }
+        let title = format!("{}: {} was chosen", parameter.name, parameter.chosen);
+        match rows.len() {
+            1 => blocks.push(Block::text(format!("{title}; other values were not run."))),
+            _ => blocks.push(Block::Table(title, rows)),
+        }
+        blocks.push(Block::text(&parameter.source));
+    }
+    blocks
 }
 
 /// The reason why a claim is not reproduced.

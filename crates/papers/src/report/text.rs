@@ -9,11 +9,16 @@ const ROUNDING: f64 = 1e-9;
 
 /// What was found, with its error: four significant digits.
 pub(super) fn number(finding: &Finding) -> String {
-    let found = significant(finding.found);
-    if finding.half_width > ROUNDING * finding.found.abs() {
-        format!("{found} ± {}", significant(finding.half_width))
+    with_interval(finding.found, finding.half_width)
+}
+
+/// A mean, with half of its interval.
+pub(super) fn with_interval(found: f64, half_width: f64) -> String {
+    let said = significant(found);
+    if half_width > ROUNDING * found.abs() {
+        format!("{said} ± {}", significant(half_width))
     } else {
-        found
+        said
     }
 }
 
