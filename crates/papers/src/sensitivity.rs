@@ -43,6 +43,9 @@ pub struct OtherNumber {
     pub half_width: f64,
     /// The number of runs.
     pub runs: usize,
+    /// True if the paper states the chosen value, so that this one decides nothing.
+    #[serde(default)]
+    pub stated: bool,
     /// The verdict of this number.
     pub verdict: Verdict,
 }
@@ -82,6 +85,7 @@ impl Sensitivity {
                         found: Some(finding.found).filter(|found| found.is_finite()),
                         half_width: finding.half_width,
                         runs: finding.runs,
+                        stated: parameter.stated,
                         verdict: finding.verdict,
                     }));
                 }
@@ -122,7 +126,7 @@ impl Sensitivity {
     pub fn verdict(&self, judged: &Judged) -> Verdict {
         let is_so = |verdict: Verdict| verdict <= Verdict::InWords;
         let mut values: Vec<(&str, &str, Verdict)> = Vec::new();
-        for number in self.of(&judged.claim.id) {
+        for number in self.of(&judged.claim.id).filter(|number| !number.stated) {
             match values.last_mut() {
                 Some((parameter, value, worst))
                     if (*parameter, *value) == (&number.parameter, &number.value) =>
@@ -156,6 +160,7 @@ mod tests {
             found: Some(1.0),
             half_width: 0.0,
             runs: 1,
+            stated: false,
             verdict,
         }
     }
@@ -180,6 +185,10 @@ mod tests {
         // What is different at the chosen value may be so at another.
         assert_eq!(range(&[("20", good)]).verdict(&judged(0.0)), Verdict::FreeParameter);
         assert_eq!(range(&[("20", bad)]).verdict(&judged(0.0)), bad);
+        let mut stated = number("off", "x", bad);
+        stated.stated = true;
+        let stated = Sensitivity { figure: String::new(), numbers: vec![stated] };
+        assert_eq!(stated.verdict(&judged(1.0)), good);
         // The worst of a value's numbers is the value's.
         let both = [number("20", "x", good), number("20", "y", bad)];
         let both = Sensitivity { figure: String::new(), numbers: both.to_vec() };

@@ -33,6 +33,7 @@ pub struct Figure {
     pub free: Vec<FreeParameter>,
     /// Changes of its experiments, by their names.
     changes: BTreeMap<String, Vec<Change>>,
+    seed: Option<u64>,
 }
 
 /// An experiment of a figure. Its scenario's file is in the paper's folder.
@@ -67,7 +68,12 @@ struct FigureFile {
 }
 
 /// Reads `file` of the folder `paper`.
-pub(super) fn read(files: &Files, paper: &str, file: &str) -> Result<Figure, CatalogueError> {
+pub(super) fn read(
+    files: &Files,
+    paper: &str,
+    file: &str,
+    seed: Option<u64>,
+) -> Result<Figure, CatalogueError> {
     let path = format!("{paper}/{file}.toml");
     let read: FigureFile = parse(files, &path)?;
     let default = read.measure;
@@ -84,6 +90,7 @@ pub(super) fn read(files: &Files, paper: &str, file: &str) -> Result<Figure, Cat
         tables: read.table,
         free: read.free,
         changes: BTreeMap::new(),
+        seed,
     })
 }
 
@@ -118,8 +125,12 @@ impl Figure {
     /// # Errors
     /// There is none, or it is wrong.
     pub fn experiment(&self, files: &Files, name: &str) -> Result<Experiment, CatalogueError> {
-        let changes = self.changes.get(name).map(Vec::as_slice).unwrap_or_default();
-        self.changed(files, name, changes)
+        let mut changes = self.changes.get(name).cloned().unwrap_or_default();
+        let is_live = self.scenarios.get(name).is_some_and(|part| part.live.is_some());
+        if let Some(seed) = self.seed.filter(|_| !is_live) {
+            changes.push(Change::new("run.seed", seed.to_string()));
+        }
+        self.changed(files, name, &changes)
     }
 
     /// The experiment of this name, whose packets are recorded, for the first half minute.

@@ -18,6 +18,9 @@ pub struct FreeParameter {
     pub chosen: String,
     /// The grounds of the choice, and of the range.
     pub source: String,
+    /// True if the paper states the chosen value: the others are shown, and decide nothing.
+    #[serde(default)]
+    pub stated: bool,
     /// The other values.
     pub values: Vec<FreeValue>,
     /// The number of runs of a point, if not its experiment's own.

@@ -128,6 +128,9 @@ pub struct Catalogue {
 #[serde(deny_unknown_fields)]
 struct Papers {
     papers: Vec<String>,
+    /// The seed of all experiments that no real hosts run. Theirs have seeds of their own: runs
+    /// are compared one by one.
+    seed: Option<u64>,
 }
 
 impl Catalogue {
@@ -136,8 +139,9 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError`] for the first thing that is wrong.
     pub fn read(files: Files) -> Result<Catalogue, CatalogueError> {
-        let Papers { papers } = parse(&files, "papers.toml")?;
-        let papers = papers.iter().map(|name| paper(&files, name)).collect::<Result<_, _>>()?;
+        let Papers { papers, seed } = parse(&files, "papers.toml")?;
+        let papers =
+            papers.iter().map(|name| paper(&files, name, seed)).collect::<Result<_, _>>()?;
         let changes = freeze::changes(&files)?;
         let ledger = ledger::read(&files)?;
         Ok(Catalogue { papers, changes, ledger, files })
@@ -157,9 +161,9 @@ impl Catalogue {
     }
 }
 
-fn paper(files: &Files, name: &str) -> Result<Paper, CatalogueError> {
+fn paper(files: &Files, name: &str, seed: Option<u64>) -> Result<Paper, CatalogueError> {
     let about: About = parse(files, &format!("{name}/paper.toml"))?;
-    let figure = |file: &String| figure::read(files, name, file);
+    let figure = |file: &String| figure::read(files, name, file, seed);
     let figures = about.figures.iter().map(figure).collect::<Result<_, _>>()?;
     let elsewhere = elsewhere::read(files, name)?;
     let questions = future_work::read(files, name)?;

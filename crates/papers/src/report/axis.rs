@@ -36,22 +36,19 @@ struct Row {
     verdict: Verdict,
 }
 
-/// The position of a value: from -1 to 1 within what is accepted. A range of one end has its
-/// distance from it in units of the end; one of a single value has none inside.
+/// The position of a value: from -1 to 1 within what is accepted. Beyond an end it is the distance
+/// in units of that end; within a range of one end it nears the other side the farther it is.
 fn position(accepted: &Accepted, value: f64) -> f64 {
-    let unit = |end: f64| if end == 0.0 { 1.0 } else { end.abs() };
-    let place = match (accepted.min.is_finite(), accepted.max.is_finite()) {
-        (true, true) if accepted.max > accepted.min => {
-            let half = (accepted.max - accepted.min) / 2.0;
-            (value - accepted.min - half) / half
-        }
-        (true, true) if value == accepted.min => 0.0,
-        (true, true) => {
-            (value - accepted.min).signum()
-                * (1.0 + (value - accepted.min).abs() / unit(accepted.min))
-        }
-        (true, false) => -1.0 + (value - accepted.min) / unit(accepted.min),
-        (false, _) => 1.0 + (value - accepted.max) / unit(accepted.max),
+    let (min, max) = (accepted.min, accepted.max);
+    let distance = |end: f64| (value - end).abs() / if end == 0.0 { 1.0 } else { end.abs() };
+    let inside = |distance: f64| 2.0 * distance / (1.0 + distance);
+    let place = match (min.is_finite(), max.is_finite()) {
+        (true, true) if max > min => (value - (min + max) / 2.0) / ((max - min) / 2.0),
+        _ if value < min => -1.0 - distance(min),
+        _ if value > max => 1.0 + distance(max),
+        (true, true) => 0.0,
+        (true, false) => -1.0 + inside(distance(min)),
+        (false, _) => 1.0 - inside(distance(max)),
     };
     place.clamp(-REACH, REACH)
 }
@@ -172,8 +169,9 @@ mod tests {
     #[test]
     fn what_is_accepted_lies_within_one() {
         assert_eq!((at("4 ± 2", 4.0), at("4 ± 2", 2.0), at("4 ± 2", 8.0)), (0.0, -1.0, 2.0));
-        assert_eq!((at(">= 2", 2.0), at(">= 2", 1.0), at(">= 2", 3.0)), (-1.0, -1.5, -0.5));
+        assert_eq!((at(">= 2", 2.0), at(">= 2", 1.0), at(">= 2", 4.0)), (-1.0, -1.5, 0.0));
         assert_eq!((at("<= 2", 2.0), at("<= 2", 3.0), at("<= 2", 1e9)), (1.0, 1.5, REACH));
+        assert!(at(">= 2", 1e9) < 1.0 && at("<= 2", -1e9) > -1.0);
         assert_eq!((at("= 7", 7.0), at("= 7", 14.0), at("= 7", 0.0)), (0.0, 2.0, -2.0));
         assert_eq!(at("> 0", -0.5), -1.5);
     }

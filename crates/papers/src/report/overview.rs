@@ -67,17 +67,17 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
                 accepted of bbn and sfu was frozen before anything was run; of the other three papers the history does \
                 not show it.";
     let words = "In ACM's words, this is a replication: other code on other machines, from what the papers print. What \
-                 this program found is reproduced by the command above, to the digit.";
+                 this program found is reproduced by the command below, to the digit.";
     vec![
-        Block::text(format!(
-            "`bentpipe papers --all --docs docs/papers` wrote these pages. {} {}",
-            report.origin(),
-            report.tests_origin()
-        )),
         Block::Paragraph(vec![Inline::Strong(said)]),
         Block::text(apart),
         Block::text(rule),
         Block::text(words),
+        Block::text(format!(
+            "`make papers` wrote these pages. {} {}",
+            report.origin(),
+            report.tests_origin()
+        )),
     ]
 }
 
