@@ -133,6 +133,7 @@ pub const GROUP_FIGURES: &[Figure<GroupRow>] = &[
     figure("goodput_variation", "", "share", "their standard deviation ÷ their mean", |g| {
         g.goodput.variation()
     }),
+    figure("fairness_jain", "", "1/n to 1", "Jain's index of their goodputs", |g| g.goodput.jain()),
     figure("completion_per_flow", "_s", "s", "mean of the flows' mean completion times", |g| {
         g.completion.mean()
     }),

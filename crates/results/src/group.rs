@@ -47,6 +47,12 @@ impl Spread {
         let mean = self.mean().filter(|mean| *mean != 0.0)?;
         (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt() / mean)
     }
+
+    /// Jain's index, from 1/n to 1; `None` of none, or if all are zero.
+    pub fn jain(&self) -> Option<f64> {
+        let mean = self.mean().filter(|mean| *mean != 0.0)?;
+        Some(mean * mean / (mean * mean + self.squares / self.count as f64))
+    }
 }
 
 impl GroupRow {
@@ -88,5 +94,15 @@ mod tests {
         assert_eq!(Spread::of(&[5.0]).variation(), None);
         assert_eq!(Spread::of(&[0.0, 0.0]).variation(), None);
         assert_eq!((Spread::of(&[]).mean(), Spread::of(&[]).variation()), (None, None));
+    }
+
+    #[test]
+    fn jains_index_is_one_for_equal_shares_and_an_nth_if_one_has_all() {
+        assert_eq!(Spread::of(&[3.0, 3.0]).jain(), Some(1.0));
+        assert!((Spread::of(&[9.0, 0.0, 0.0]).jain().unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        // 18² ÷ (3 · 116)
+        let index = Spread::of(&[4.0, 6.0, 8.0]).jain().unwrap();
+        assert!((index - 324.0 / 348.0).abs() < 1e-12, "{index}");
+        assert_eq!((Spread::of(&[]).jain(), Spread::of(&[0.0]).jain()), (None, None));
     }
 }

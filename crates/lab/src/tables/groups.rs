@@ -18,6 +18,9 @@ pub const GROUPS: &[Column<GroupRow>] = &[
     column("goodput_variation", Number, "share", "their standard deviation ÷ their mean", |g| {
         g.goodput.variation().into()
     }),
+    column("fairness_jain", Number, "1/n to 1", "Jain's index of the flows' goodputs", |g| {
+        g.goodput.jain().into()
+    }),
     column("completion_per_flow_s", Number, "s", "mean of the flows' mean completion times", |g| {
         g.completion.mean().into()
     }),

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Takes down segments and acknowledgments as samples `segment` (the offset of its first byte; the
-/// stream's first byte has offset 1), `segment-end` (one past its last) and `ack` (the next byte
-/// expected).
+/// stream's first byte has offset 1), `segment-end` (one past its last), `ack` (the next byte
+/// expected) and `dropped` (the offset of a segment that a queue has dropped as it came).
 #[derive(Debug)]
 pub(crate) struct SequenceLog {
     /// By flow: its name, if it is to be recorded.
@@ -62,10 +62,11 @@ impl SequenceLog {
             if slot.is_some_and(|slot| slot != known.slot) {
                 continue;
             }
-            let (number, len) = match passed.event {
+            let (number, quantity, len) = match passed.event {
                 SequenceEvent::Opened(_) => continue,
-                SequenceEvent::Sent(seq, len) => (seq, Some(len)),
-                SequenceEvent::Acknowledged(ack) => (ack, None),
+                SequenceEvent::Sent(seq, len) => (seq, "segment", Some(len)),
+                SequenceEvent::Acknowledged(ack) => (ack, "ack", None),
+                SequenceEvent::Dropped(seq) => (seq, "dropped", None),
             };
             let Some(offset) =
                 number.offset_near(known.isn, Offset::new(known.near)).map(Offset::get)
@@ -77,12 +78,9 @@ impl SequenceLog {
                 let (at, element) = (passed.at, name.clone());
                 self.output.happened(Sample { at, element, quantity, value: value as f64 });
             };
-            match len {
-                Some(len) => {
-                    add("segment", offset);
-                    add("segment-end", offset + u64::from(len));
-                }
-                None => add("ack", offset),
+            add(quantity, offset);
+            if let Some(len) = len {
+                add("segment-end", offset + u64::from(len));
             }
         }
     }

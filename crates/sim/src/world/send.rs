@@ -45,8 +45,19 @@ impl<A: Application> World<A> {
                 touched.line(line);
             }
             let egress = &mut self.lines[line];
-            egress.line.direction_mut().push(self.now, packet);
-            match egress.medium {
+            let queued = self.tap.as_ref().and_then(|tap| tap.queued(&packet));
+            let direction = egress.line.direction_mut();
+            let dropped = queued.map(|_| direction.counters().dropped.packets);
+            direction.push(self.now, packet);
+            // Queues that drop what they hold drop one as another comes, too: those are few, and
+            // no time-sequence graph of ours has them.
+            let is_dropped =
+                dropped.is_some_and(|before| direction.counters().dropped.packets > before);
+            let medium = egress.medium;
+            if let Some(queued) = queued.filter(|_| is_dropped) {
+                self.tell_dropped(queued);
+            }
+            match medium {
                 Some(medium) => self.contend(medium),
                 None => {
                     self.arm_line(line);

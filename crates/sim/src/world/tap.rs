@@ -10,7 +10,7 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::wire::{Flags, SeqNum};
 use bentpipe_results::Direction;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// A segment at a host.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,8 @@ pub(crate) enum SequenceEvent {
     Sent(SeqNum, u32),
     /// An acknowledgment has come.
     Acknowledged(SeqNum),
+    /// A queue has dropped these data: their first number.
+    Dropped(SeqNum),
 }
 
 /// What is to be known of packets that pass hosts and gateways.
@@ -45,7 +47,29 @@ pub(crate) struct Tap {
     pub(super) touched: BTreeSet<[SocketAddr; 2]>,
 }
 
+/// A segment with data on its way into a queue, which may drop it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queued {
+    src: IpAddr,
+    key: SessionKey,
+    seq: SeqNum,
+}
+
+impl Queued {
+    fn of(packet: &Packet) -> Option<Queued> {
+        let Content::Tcp(tcp, body) = &packet.content else { return None };
+        let key = (tcp.src_port, packet.ip.dst, tcp.dst_port);
+        (!body.is_empty()).then_some(Queued { src: packet.ip.src, key, seq: tcp.seq })
+    }
+}
+
 impl Tap {
+    /// The segment to name if the queue drops `packet`; `None` if no sequence is recorded.
+    #[inline]
+    pub(super) fn queued(&self, packet: &Packet) -> Option<Queued> {
+        self.passed.as_ref().and_then(|_| Queued::of(packet))
+    }
+
     pub(super) fn sent(&mut self, at: Instant, host: NodeId, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
             let point = CapturePoint { node: host, side: None };
@@ -81,6 +105,17 @@ impl Tap {
 }
 
 impl<A: Application> World<A> {
+    /// The host that has sent `queued` hears that a queue has dropped it.
+    #[cold]
+    pub(super) fn tell_dropped(&mut self, queued: Queued) {
+        let Queued { src, key, seq } = queued;
+        let is_source = |node: &Node<A>| matches!(node, Node::Host(host) if host.address() == src);
+        let Some(host) = self.nodes.iter().position(is_source) else { return };
+        if let Some(passed) = self.tap.as_mut().and_then(|tap| tap.passed.as_mut()) {
+            passed.push(Passed { at: self.now, host, key, event: SequenceEvent::Dropped(seq) });
+        }
+    }
+
     /// The capture hears what the connections of host `id` have done, and those of a gateway that
     /// has sent all that it may.
     pub(super) fn tell_observed(&mut self, id: NodeId) {
