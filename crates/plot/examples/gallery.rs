@@ -1,7 +1,10 @@
 //! A figure of each kind, for the eye: `cargo run -p bentpipe-plot --example gallery -- FOLDER`.
 
 use bentpipe_plot::axes::{AxisSpec, Limits, Unit};
-use bentpipe_plot::chart::{Curve, Data, Datum, Figure, Panel, Reference, cdf, quartiles};
+use bentpipe_plot::chart::{
+    Curve, Data, Datum, Figure, Overlay, OverlayMark, Panel, Reference, cdf, quartiles,
+};
+use bentpipe_plot::scene::Shape;
 use bentpipe_plot::{png, svg};
 use std::error::Error;
 use std::fs;
@@ -61,6 +64,17 @@ fn figures() -> Vec<(&'static str, Figure)> {
             exponent: 1.0,
             label: "8 Mbit/s, nothing else".to_owned(),
         }],
+        overlays: vec![Overlay {
+            name: "printed in the paper".to_owned(),
+            shape: Shape::Lozenge,
+            marks: vec![OverlayMark {
+                style: Some(1),
+                x: Some(1e6),
+                y: 3.9,
+                error: Some(0.5),
+                ..OverlayMark::default()
+            }],
+        }],
     };
     let bars = Figure {
         title: "Six flows of different round-trip times on one bottleneck".to_owned(),
@@ -82,6 +96,7 @@ fn figures() -> Vec<(&'static str, Figure)> {
             ),
         }],
         references: vec![Reference::Horizontal { y: 1.0 / 6.0, label: "a sixth".to_owned() }],
+        overlays: Vec::new(),
     };
     let distribution = Figure {
         title: "How long a page takes".to_owned(),

@@ -119,7 +119,10 @@ impl Writer {
         let line = Some(Stroke::new(color, (size / 5.0).clamp(0.8, 1.6)));
         let paint = match shape {
             Shape::Cross => paint(None, line),
-            Shape::Ring | Shape::Frame => paint(Some(Color::WHITE), line),
+            Shape::Dot => paint(None, Some(Stroke::new(color, size))),
+            Shape::Ring | Shape::Frame | Shape::Lozenge | Shape::Star => {
+                paint(Some(Color::WHITE), line)
+            }
             _ => paint(Some(color), None),
         };
         let _ = writeln!(self.text, "<path d=\"{path}\"{paint}/>");
@@ -185,17 +188,15 @@ fn mark(path: &mut String, shape: Shape, center: Point, r: f64) {
             let side = Number(1.8 * r);
             write!(path, "M{}h{side}v{side}h-{side}z", at(-0.9, -0.9))
         }
-        Shape::Dot => {
-            let side = Number(2.0 * r);
-            write!(path, "M{}h{side}v{side}h-{side}z", at(-1.0, -1.0))
-        }
+        // A line that is as thick as it is long: there are thousands of them.
+        Shape::Dot => write!(path, "M{}h{}", at(-1.0, 0.0), Number(2.0 * r)),
         Shape::Triangle => {
             write!(path, "M{}L{}L{}z", at(0.0, -1.15), at(1.1, 0.85), at(-1.1, 0.85))
         }
         Shape::Inverted => {
             write!(path, "M{}L{}L{}z", at(0.0, 1.15), at(1.1, -0.85), at(-1.1, -0.85))
         }
-        Shape::Diamond => write!(
+        Shape::Diamond | Shape::Lozenge => write!(
             path,
             "M{}L{}L{}L{}z",
             at(0.0, -1.25),
@@ -203,6 +204,15 @@ fn mark(path: &mut String, shape: Shape, center: Point, r: f64) {
             at(0.0, 1.25),
             at(-1.25, 0.0)
         ),
+        Shape::Star => {
+            let corner = |index: u32| {
+                let turn = f64::from(index) * std::f64::consts::PI / 5.0;
+                let far = if index.is_multiple_of(2) { 1.3 } else { 0.6 };
+                at(turn.sin() * far, -turn.cos() * far)
+            };
+            let corners: Vec<String> = (0..10).map(corner).collect();
+            write!(path, "M{}z", corners.join("L"))
+        }
         Shape::Cross => {
             write!(path, "M{}L{}M{}L{}", at(-0.9, -0.9), at(0.9, 0.9), at(-0.9, 0.9), at(0.9, -0.9))
         }

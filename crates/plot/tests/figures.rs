@@ -1,8 +1,10 @@
 //! Figures by their elements and the places of these, never by pixels.
 
 use bentpipe_plot::axes::{AxisSpec, Limits, Unit};
-use bentpipe_plot::chart::{Curve, Data, Datum, Figure, Panel, Reference, quartiles};
-use bentpipe_plot::scene::{Area, Element, Scene};
+use bentpipe_plot::chart::{
+    Curve, Data, Datum, Figure, Overlay, OverlayMark, Panel, Reference, quartiles,
+};
+use bentpipe_plot::scene::{Area, Element, Scene, Shape};
 use bentpipe_plot::{png, svg};
 
 const WIDTHS: [f64; 3] = [360.0, 720.0, 1000.0];
@@ -33,6 +35,7 @@ fn figure(panels: usize, curves: usize, data: impl Fn(usize) -> Curve) -> Figure
         y: axis("goodput", Unit::BitsPerSecond),
         panels: (0..panels).map(panel).collect(),
         references: vec![Reference::Horizontal { y: 5e5, label: "half of it".to_owned() }],
+        overlays: Vec::new(),
     }
 }
 
@@ -217,4 +220,77 @@ fn an_error_bar_that_goes_on_below_the_axis_is_cut_off_there() {
     let zero = middle + 2.0 * (whole.1 - middle);
     assert!((cut.1 - zero).abs() < 0.01, "{cut:?} {zero}");
     assert!(caps.iter().all(|(from, _)| from.y < cut.1 - 1.0), "{caps:?}");
+}
+
+/// The marks that lie over the data of each panel.
+fn marks(scene: &Scene) -> Vec<Vec<bentpipe_plot::scene::Point>> {
+    let of = |elements: &&[Element]| {
+        let marks = elements.iter().filter_map(|element| match element {
+            Element::Markers { shape: Shape::Lozenge, at, .. } => Some(at.clone()),
+            _ => None,
+        });
+        marks.flatten().collect()
+    };
+    named(&scene.elements, "overlay").iter().map(of).collect()
+}
+
+#[test]
+fn printed_numbers_lie_over_their_curve_and_on_the_axes() {
+    let overlay = |marks: Vec<OverlayMark>| Overlay {
+        name: "printed".to_owned(),
+        shape: Shape::Lozenge,
+        marks,
+    };
+    let number = OverlayMark { x: Some(5.0), y: 4e6, error: Some(1e6), ..OverlayMark::default() };
+    let mut lines_figure = figure(2, 2, lines);
+    lines_figure.overlays = vec![overlay(vec![
+        OverlayMark { panel: Some(1), ..number },
+        OverlayMark { x: None, y: 2e6, ..number },
+    ])];
+    for width in WIDTHS {
+        let scene = lines_figure.scene(width);
+        let found = marks(&scene);
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [0, 1], "panel 1 alone");
+        // The axis reaches up to 5e6, the end of the interval, and the curves only to 1e6.
+        let numbers = texts(named(&scene.elements, "y-labels")[0]);
+        assert!(numbers.iter().any(|(text, _)| text == "4"), "{numbers:?}");
+        let legend = texts(named(&scene.elements, "legend")[0]);
+        assert!(legend.iter().any(|(text, _)| text == "printed"), "{legend:?}");
+    }
+    // Over bars each number stands on its own curve's bar, from left to right.
+    let bars = |style: usize| {
+        curve(style, Data::Bars((0..3).map(|n| Datum::new(f64::from(n), 1e5)).collect()))
+    };
+    let mut bars_figure = figure(1, 3, bars);
+    bars_figure.x.categories = ["a", "b", "c"].map(str::to_owned).to_vec();
+    let of =
+        |style| OverlayMark { style: Some(style), x: Some(1.0), y: 1e5, ..OverlayMark::default() };
+    bars_figure.overlays = vec![overlay((0..3).map(of).collect())];
+    let found = marks(&bars_figure.scene(720.0)).concat();
+    assert!(found[0].x + 5.0 < found[1].x && found[1].x + 5.0 < found[2].x, "{found:?}");
+    assert_eq!(found[0].y, found[2].y);
+}
+
+#[test]
+fn texts_below_neighbouring_panels_do_not_touch() {
+    let mut wide = figure(3, 1, lines);
+    wide.x.unit = Unit::Bytes;
+    wide.x.limits = Limits { log: true, ..Limits::default() };
+    for panel in &mut wide.panels {
+        let sizes = [1e4, 1e5, 1e6, 1e7, 1e8];
+        let points = sizes.map(|size| Datum::new(size, 1e5)).to_vec();
+        panel.curves = vec![curve(0, Data::Lines(points))];
+    }
+    for width in WIDTHS {
+        let scene = wide.scene(width);
+        let mut found: Vec<(String, Area)> = Vec::new();
+        for texts in named(&scene.elements, "x-labels").into_iter().map(texts) {
+            for (text, area) in texts {
+                let near = found.iter().find(|(_, other)| area.grown(2.0).meets(*other));
+                assert!(near.is_none(), "{width}: {text} and {near:?}");
+                found.push((text, area));
+            }
+        }
+        assert!(found.len() > 4);
+    }
 }

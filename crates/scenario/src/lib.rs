@@ -42,7 +42,10 @@ mod workload;
 pub use change::{Change, ChangeError};
 pub use experiment::{Experiment, Point};
 pub use fault::{Fault, FaultKind};
-pub use figure::{AxisName, AxisText, Errors, Figure, FigureKind, Line, ReferenceLine, Word};
+pub use figure::{
+    AxisName, AxisText, Errors, Figure, FigureKind, Line, PrintedPlace, PrintedRange, PrintedValue,
+    ReferenceLine, Word,
+};
 pub use flow::Flow;
 pub use group::Group;
 pub use link::Link;

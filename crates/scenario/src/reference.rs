@@ -52,6 +52,7 @@ const EXPERIMENT: &[&Section] = &[
     &range::RANGE,
     &figure::FIGURE,
     &figure::REFERENCE,
+    &figure::PRINTED,
 ];
 
 /// Every kind of table with its keys, in the order of the reference.

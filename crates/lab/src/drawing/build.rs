@@ -1,7 +1,8 @@
 //! Data with the names that a figure says.
 
-use super::collect::{Data, Point};
+use super::collect::{self, Data, Point};
 use super::plan::{Plan, X};
+use super::{DrawError, overlay};
 use crate::tables::Table;
 use bentpipe_plot::axes::{AxisSpec, Limits, Unit};
 use bentpipe_plot::chart::{self, Curve, Datum, Figure, Panel, Quartiles, Reference};
@@ -9,12 +10,23 @@ use bentpipe_scenario::{AxisName, AxisText, Errors, Experiment, FigureKind, Line
 use std::collections::BTreeMap;
 
 /// The figure of `data`.
-pub(super) fn figure(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> Figure {
+///
+/// # Errors
+/// [`DrawError::Named`] for a printed value of what is not shown.
+pub(super) fn figure(
+    experiment: &Experiment,
+    plan: &Plan<'_>,
+    data: &Data,
+) -> Result<Figure, DrawError> {
     let spec = plan.figure;
     let cdf = plan.kind == FigureKind::Cdf;
-    let unit_of_y = if spec.share { Unit::Share } else { plan.y.unit.clone() };
+    let unit_of_y = match (spec.share, spec.per) {
+        (true, _) => Unit::Share,
+        (_, Some(_)) => Unit::None,
+        _ => plan.y.unit.clone(),
+    };
     let of_y = |log: bool| {
-        let (min, max) = ends(data);
+        let (min, max) = ends_with(data, spec);
         let bars = matches!(plan.kind, FigureKind::Bars);
         let cut = !log && cut_at_zero(data);
         Limits {
@@ -57,6 +69,9 @@ pub(super) fn figure(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> F
             axis(&spec.y_axis, &y_label, unit_of_y, of_y(log(AxisName::Y)), Vec::new()),
         )
     };
+    let styles = if plan.kind == FigureKind::Sequence { of_sequences(data) } else { Vec::new() };
+    let style_of = |curve: usize| styles.get(curve).copied().unwrap_or(curve);
+    let overlays = overlay::overlays(plan, data, style_of)?;
     let mut panels: Vec<Panel> = data
         .panels
         .iter()
@@ -68,8 +83,8 @@ pub(super) fn figure(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> F
     }
     for ((panel, style), points) in parts {
         let name = data.curves[style].clone();
-        let drawn = drawn(plan.kind, &name, &points);
-        panels[panel].curves.push(Curve { name, style, data: drawn });
+        let drawn = drawn(plan, &name, &points);
+        panels[panel].curves.push(Curve { name, style: style_of(style), data: drawn });
     }
     let title = match spec.title.as_str() {
         "" => experiment.point(0).scenario.title,
@@ -84,7 +99,8 @@ pub(super) fn figure(experiment: &Experiment, plan: &Plan<'_>, data: &Data) -> F
         }
     });
     let references = references.collect();
-    Figure { title, caption: caption(experiment, plan, data), x, y, panels, references }
+    let caption = caption(experiment, plan, data);
+    Ok(Figure { title, caption, x, y, panels, references, overlays })
 }
 
 fn axis(
@@ -122,17 +138,69 @@ fn ends(data: &Data) -> (f64, f64) {
     })
 }
 
-fn drawn(kind: FigureKind, name: &str, points: &[&Point]) -> chart::Data {
+/// As [`ends`], with the numbers that are printed.
+fn ends_with(data: &Data, spec: &bentpipe_scenario::Figure) -> (f64, f64) {
+    spec.printed.iter().fold(ends(data), |(min, max), printed| {
+        let (y, half) = (printed.y.middle(), printed.y.half().unwrap_or(0.0));
+        (min.min(y - half), max.max(y + half))
+    })
+}
+
+/// The styles of segments and acknowledgments. Those of one sender have one color, unless it is the
+/// only one.
+fn of_sequences(data: &Data) -> Vec<usize> {
+    let sender = |name: &str| name.rsplit_once(": ").map_or("", |(sender, _)| sender).to_owned();
+    let senders: Vec<String> = data.curves.iter().map(|name| sender(name)).collect();
+    let mut distinct = senders.clone();
+    let mut known = std::collections::BTreeSet::new();
+    distinct.retain(|sender| known.insert(sender.clone()));
+    match distinct.len() {
+        0 | 1 => data.curves.iter().map(|name| OF_ONE[what(name)]).collect(),
+        _ => senders.iter().filter_map(|one| distinct.iter().position(|it| it == one)).collect(),
+    }
+}
+
+/// The styles of segments, acknowledgments and drops of a sender alone.
+const OF_ONE: [usize; 3] = [0, 1, 3];
+
+/// The place in [`OF_ONE`] of a curve of a sequence.
+fn what(name: &str) -> usize {
+    if name.ends_with("acknowledgment") {
+        1
+    } else if name.ends_with(collect::DROPPED) {
+        2
+    } else {
+        0
+    }
+}
+
+/// Values over time, interrupted where they have come to the modulus.
+fn interrupted(points: Vec<Datum>, modulo: Option<f64>) -> Vec<Datum> {
+    let Some(modulo) = modulo else { return points };
+    let mut all: Vec<Datum> = Vec::with_capacity(points.len());
+    for point in points {
+        if all.last().is_some_and(|last| (point.y - last.y).abs() > modulo / 2.0) {
+            all.push(Datum::new(point.x, f64::NAN));
+        }
+        all.push(point);
+    }
+    all
+}
+
+fn drawn(plan: &Plan<'_>, name: &str, points: &[&Point]) -> chart::Data {
     let data = || {
         points.iter().map(|point| Datum { x: point.x, y: point.y, error: point.error }).collect()
     };
-    match kind {
+    match plan.kind {
         FigureKind::Lines => chart::Data::Lines(data()),
         FigureKind::Points => chart::Data::Points(data()),
         FigureKind::Bars => chart::Data::Bars(data()),
-        FigureKind::Series => chart::Data::Series(data()),
-        FigureKind::Sequence if name.ends_with("acknowledgment") => chart::Data::Steps(data()),
-        FigureKind::Sequence => chart::Data::Dots(data()),
+        FigureKind::Series => chart::Data::Series(interrupted(data(), plan.figure.modulo)),
+        FigureKind::Sequence => match what(name) {
+            1 => chart::Data::Steps(data()),
+            2 => chart::Data::Crosses(data()),
+            _ => chart::Data::Dots(data()),
+        },
         FigureKind::Cdf => {
             let samples: Vec<f64> = points.iter().map(|point| point.y).collect();
             chart::Data::Steps(chart::cdf(&samples))

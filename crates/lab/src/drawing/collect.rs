@@ -1,12 +1,12 @@
 //! A figure's data, from the tables: who belongs to which curve, and the means over runs.
 
-use super::DrawError;
 use super::columns::{self, Column, is_named, without_number};
 use super::means::Means;
 use super::plan::{Plan, X};
 use super::table::{TableReader, number};
+use super::{DrawError, JoinedPart, LiveSamples};
 use crate::tables::Table;
-use bentpipe_scenario::{Experiment, FigureKind};
+use bentpipe_scenario::{Experiment, Figure, FigureKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,6 +20,8 @@ pub(super) struct Data {
     /// What stands side by side below, if these are names.
     pub(super) categories: Vec<String>,
     pub(super) points: Vec<Point>,
+    /// Means of what real hosts have given at some of those points.
+    pub(super) live: Vec<Point>,
     /// The fewest and the most runs of a mean.
     pub(super) runs: Option<(usize, usize)>,
 }
@@ -67,6 +69,7 @@ pub(super) fn collect(
     folder: &Path,
     experiment: &Experiment,
     plan: &Plan<'_>,
+    live: &LiveSamples<'_>,
 ) -> Result<Data, DrawError> {
     let missing =
         |why: &str| DrawError::Data { figure: plan.figure.name.clone(), why: why.to_owned() };
@@ -78,16 +81,24 @@ pub(super) fn collect(
     let (mut means, mut rows) = (Means::new(plan), Vec::new());
     let averaged = matches!(plan.kind, FigureKind::Lines | FigureKind::Points | FigureKind::Bars);
     let share = plan.figure.share;
-    reader.rows(|cells| match sorter.row(cells) {
+    let compared = averaged && !share && plan.table == Table::Results;
+    let (mut measured, flow) = (Means::new(plan), reader.column("flow"));
+    reader.rows(|cells| {
+        let Some(row) = sorter.row(cells) else { return };
+        if compared && row.run == 0 {
+            let flow = flow.and_then(|at| cells.get(at)).unwrap_or_default();
+            let samples = live(row.point, flow, &plan.y.column);
+            let shown = samples.into_iter().map(|y| shown_y(plan.figure, y));
+            (0..).zip(shown).for_each(|(run, y)| measured.add(&Row { run, y, ..row }));
+        }
         // Of most figures only sums are kept.
-        Some(row) if averaged && !share => means.add(&row),
-        Some(row) => rows.push(row),
-        None => {}
+        if averaged && !share { means.add(&row) } else { rows.push(row) }
     })?;
     if share {
         into_shares(&mut rows);
     }
     let mut data = Data {
+        live: measured.points(&mut None),
         panels: sorter.panels.0,
         curves: sorter.curves.0,
         categories: sorter.categories.0,
@@ -114,6 +125,46 @@ pub(super) fn collect(
         return Err(missing(&why));
     }
     Ok(data)
+}
+
+impl Data {
+    /// Takes the data of another experiment's figure, whose curves get this name.
+    fn join(&mut self, other: Data, name: &str) {
+        let numbers = |mine: &mut Vec<String>, theirs: &[String]| -> Vec<usize> {
+            let mut known = Known(std::mem::take(mine));
+            let numbers = theirs.iter().map(|text| known.number(text)).collect();
+            *mine = known.0;
+            numbers
+        };
+        let named = |curve: &String| match curve.as_str() {
+            "" => name.to_owned(),
+            curve => format!("{name}, {curve}"),
+        };
+        let curves: Vec<String> = other.curves.iter().map(named).collect();
+        let panels = numbers(&mut self.panels, &other.panels);
+        let curves = numbers(&mut self.curves, &curves);
+        let categories = numbers(&mut self.categories, &other.categories);
+        let moved = |point: Point| Point {
+            panel: panels[point.panel],
+            curve: curves[point.curve],
+            x: categories.get(point.x as usize).map_or(point.x, |at| *at as f64),
+            ..point
+        };
+        self.points.extend(other.points.into_iter().map(moved));
+        self.live.extend(other.live.into_iter().map(moved));
+        let all = self.runs.into_iter().chain(other.runs);
+        self.runs = all.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
+    }
+}
+
+/// Reads what `figure` needs of each of `parts`, as data of one figure.
+pub(super) fn together(figure: &Figure, parts: &[JoinedPart<'_>]) -> Result<Data, DrawError> {
+    let mut all = Data::default();
+    for part in parts {
+        let plan = Plan::new(part.experiment, figure)?;
+        all.join(collect(part.folder, part.experiment, &plan, part.live)?, part.curve);
+    }
+    Ok(all)
 }
 
 /// The data as CSV: a row each point.
@@ -146,6 +197,28 @@ impl Point {
         Point { panel, curve, x, y, error: None, samples: 1 }
     }
 }
+
+/// The flows whose sequences `plan` shows, in the order of the file.
+fn recorded_flows(experiment: &Experiment, plan: &Plan<'_>) -> Vec<String> {
+    let scenario = experiment.point(0).scenario;
+    let element = Column::Own("element".to_owned());
+    let asked = plan.only.iter().any(|(column, _)| *column == element);
+    let chosen = scenario.record.flows.as_ref();
+    let recorded = |index: &usize| chosen.is_none_or(|flows| flows.contains(index));
+    let of_flows = plan.y.column == "sequence" && !asked;
+    let flows = (0..scenario.flows.len()).filter(recorded).filter(|_| of_flows);
+    let flows = flows.map(|index| &scenario.flows[index]).filter(|flow| !flow.background);
+    flows.flat_map(|flow| flow.instances()).collect()
+}
+
+/// A value of y as `figure` shows it.
+fn shown_y(figure: &Figure, y: f64) -> f64 {
+    let y = y / figure.per.unwrap_or(1.0);
+    figure.modulo.map_or(y, |modulo| y.rem_euclid(modulo))
+}
+
+/// The curve of segments that a queue has dropped.
+pub(super) const DROPPED: &str = "dropped";
 
 /// Sorts rows to panels and curves.
 struct Sorter<'a> {
@@ -195,6 +268,21 @@ impl<'a> Sorter<'a> {
         let all = plan.panels.iter().chain(&plan.curves).chain(x).chain(only);
         let columns =
             all.filter_map(own).filter_map(|name| reader.column(&name).map(|at| (name, at)));
+        // Series come in the order in which flows begin; they are shown in that of the file.
+        let element = Column::Own("element".to_owned());
+        let flows = if series { recorded_flows(experiment, plan) } else { Vec::new() };
+        let known = |(column, _): &(Column, Vec<String>)| {
+            Known(if *column == element { flows.clone() } else { Vec::new() })
+        };
+        let named: Vec<Known> = plan.names.iter().map(known).collect();
+        let names = plan.names.iter().find(|(column, _)| *column == element);
+        let called = |(index, flow): (usize, &String)| {
+            names.and_then(|(_, names)| names.get(index)).unwrap_or(flow).clone()
+        };
+        let panels = match plan.panels[..] {
+            [ref one] if *one == element => flows.iter().enumerate().map(called).collect(),
+            _ => Vec::new(),
+        };
         // Who asks for a flow by its name gets it.
         let asked = plan.only.iter().any(|(column, _)| own(column).as_deref() == Some("flow"));
         Sorter {
@@ -212,11 +300,11 @@ impl<'a> Sorter<'a> {
             },
             elements: of_elements.iter().filter_map(|name| reader.column(name)).collect(),
             columns: columns.collect(),
-            panels: Known::default(),
+            panels: Known(panels),
             curves: Known::default(),
             categories: Known::default(),
             known_elements: BTreeMap::new(),
-            named: plan.names.iter().map(|_| Known::default()).collect(),
+            named,
             rows: 0,
         }
     }
@@ -245,12 +333,15 @@ impl<'a> Sorter<'a> {
                 return None;
             }
         }
-        let y = number(cell(self.y)?)?;
+        let y = shown_y(plan.figure, number(cell(self.y)?)?);
         let panel = self.label(&plan.panels, &values, cells);
         let mut curve = self.label(&plan.curves, &values, cells);
         if plan.kind == FigureKind::Sequence {
-            let what =
-                if cell(self.quantity) == Some("ack") { "acknowledgment" } else { "segment" };
+            let what = match cell(self.quantity) {
+                Some("ack") => "acknowledgment",
+                Some("dropped") => DROPPED,
+                _ => "segment",
+            };
             curve = if curve.is_empty() { what.to_owned() } else { format!("{curve}: {what}") };
         }
         let x = match &plan.x {

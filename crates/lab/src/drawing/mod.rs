@@ -9,6 +9,7 @@ mod build;
 mod collect;
 mod columns;
 mod means;
+mod overlay;
 mod page;
 mod plan;
 mod sensible;
@@ -22,6 +23,7 @@ use bentpipe_config::SourcePosition;
 use bentpipe_plot::chart::Figure;
 use bentpipe_plot::{png, svg};
 use bentpipe_scenario::Experiment;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where figures are.
@@ -129,9 +131,41 @@ pub fn check(experiment: &Experiment) -> Result<Vec<DrawError>, DrawError> {
         .collect()
 }
 
+/// Numbers of real hosts: of a point, a flow and a column of `results`, one for each run.
+///
+/// None where nothing was measured.
+pub type LiveSamples<'a> = dyn Fn(usize, &str, &str) -> Vec<f64> + 'a;
+
 /// Draws the figures of `experiment` from the tables in `folder`, and writes its page. What fails
 /// leaves the rest as it is.
 pub fn draw(folder: &Path, experiment: &Experiment) -> Drawn {
+    let nothing = Additions { live: &|_, _, _| Vec::new(), joined: BTreeMap::new() };
+    draw_with(folder, experiment, &nothing)
+}
+
+/// Additions to what figures show of their own experiment's tables.
+pub struct Additions<'a> {
+    /// Means of it are marks over the data.
+    pub live: &'a LiveSamples<'a>,
+    /// By a figure's name, the experiments of which it has curves instead of its own.
+    pub joined: BTreeMap<&'a str, Vec<JoinedPart<'a>>>,
+}
+
+/// An experiment in the figure of another one: of the same columns, at the same places.
+#[derive(Clone, Copy)]
+pub struct JoinedPart<'a> {
+    /// Its tables.
+    pub folder: &'a Path,
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Its curves' name.
+    pub curve: &'a str,
+    /// Numbers of real hosts.
+    pub live: &'a LiveSamples<'a>,
+}
+
+/// As [`draw`], with `additions`.
+pub fn draw_with(folder: &Path, experiment: &Experiment, additions: &Additions<'_>) -> Drawn {
     let mut drawn = Drawn { figures: Vec::new(), page: None, failures: Vec::new() };
     if let Err(error) = clear(&folder.join(FIGURES)) {
         drawn.failures.push(error);
@@ -140,7 +174,7 @@ pub fn draw(folder: &Path, experiment: &Experiment) -> Drawn {
     let figures =
         if asked { experiment.figures.clone() } else { sensible::figures(folder, experiment) };
     for figure in &figures {
-        match one(folder, experiment, figure) {
+        match one(folder, experiment, figure, additions) {
             Ok(figure) => drawn.figures.push(figure),
             // Nobody has asked for what has no data.
             Err(DrawError::Data { .. }) if !asked => {}
@@ -160,21 +194,20 @@ fn one(
     folder: &Path,
     experiment: &Experiment,
     figure: &bentpipe_scenario::Figure,
+    additions: &Additions<'_>,
 ) -> Result<DrawnFigure, DrawError> {
     let plan = plan::Plan::new(experiment, figure)?;
-    let data = collect::collect(folder, experiment, &plan)?;
-    let picture = build::figure(experiment, &plan, &data);
-    let files = write(folder, &figure.name, &picture, &data)?;
+    let data = match additions.joined.get(figure.name.as_str()) {
+        Some(parts) => collect::together(figure, parts)?,
+        None => collect::collect(folder, experiment, &plan, additions.live)?,
+    };
+    let picture = build::figure(experiment, &plan, &data)?;
+    let files = write(folder, &figure.name, &picture, &collect::csv(&data))?;
     let Figure { title, caption, .. } = picture;
     Ok(DrawnFigure { name: figure.name.clone(), title, caption, files })
 }
 
-fn write(
-    folder: &Path,
-    name: &str,
-    figure: &Figure,
-    data: &collect::Data,
-) -> Result<Vec<PathBuf>, DrawError> {
+fn write(folder: &Path, name: &str, figure: &Figure, csv: &str) -> Result<Vec<PathBuf>, DrawError> {
     let path = |ending: &str| folder.join(FIGURES).join(format!("{name}{ending}"));
     let (wide, narrow) = (figure.scene(WIDE), figure.scene(NARROW));
     let picture = png::write(&wide, SCALE)
@@ -183,7 +216,7 @@ fn write(
     write_text(&files[0], &svg::write(&wide))?;
     write_text(&files[1], &svg::write(&narrow))?;
     write_bytes(&files[2], &picture)?;
-    write_text(&files[3], &collect::csv(data))?;
+    write_text(&files[3], csv)?;
     Ok(files.to_vec())
 }
 

@@ -235,7 +235,8 @@ fn find_y(figure: &Figure) -> Result<(Table, Y), DrawError> {
     if table.is_none_or(|table| table == Table::Series)
         && let Some((name, unit, label)) = QUANTITIES.iter().find(|(name, ..)| *name == wanted)
     {
-        let quantities = if *name == "sequence" { vec!["segment", "ack"] } else { vec![*name] };
+        let quantities =
+            if *name == "sequence" { vec!["segment", "ack", "dropped"] } else { vec![*name] };
         let (column, label) = (wanted.to_owned(), (*label).to_owned());
         return Ok((Table::Series, Y { column, quantities, label, unit: Unit::named(unit) }));
     }
@@ -251,7 +252,8 @@ fn find_y(figure: &Figure) -> Result<(Table, Y), DrawError> {
     ))
 }
 
-fn wrong(figure: &Figure, word: &Word, why: &str) -> DrawError {
+/// The error of a word of `figure`.
+pub(super) fn wrong(figure: &Figure, word: &Word, why: &str) -> DrawError {
     DrawError::Named {
         position: Box::new(word.position.clone()),
         figure: figure.name.clone(),

@@ -15,8 +15,10 @@ const NAME: f64 = 12.0;
 const PANEL: f64 = 11.5;
 /// Of the caption.
 const CAPTION: f64 = 11.0;
-/// Between panels.
+/// Between panels, at least.
 const GAP: f64 = 18.0;
+/// Between the texts below two panels.
+const APART: f64 = 6.0;
 
 /// Where the legend is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,8 +103,8 @@ impl Layout<'_> {
     fn choose(&self) -> (Side, Grid) {
         let Some(legend) = &self.legend else { return (Side::Nowhere, self.grid(0.0)) };
         let grid = self.grid(0.0);
-        if let [panel] = &self.figure.panels[..]
-            && let Some(at) = self.free_corner(legend, panel, grid.areas[0])
+        if let [_] = &self.figure.panels[..]
+            && let Some(at) = self.free_corner(legend, grid.areas[0])
         {
             return (Side::Inside(at), grid);
         }
@@ -114,9 +116,10 @@ impl Layout<'_> {
         (Side::Below, grid)
     }
 
-    fn free_corner(&self, legend: &Legend, panel: &Panel, area: Area) -> Option<Point> {
+    /// A corner of the only panel in which nothing is drawn.
+    fn free_corner(&self, legend: &Legend, area: Area) -> Option<Point> {
         let frame = Frame { area, x_axis: &self.x, y_axis: &self.y };
-        let drawn = [panel::data(&frame, &panel.curves, &self.figure.references)];
+        let drawn = [panel::data(&frame, self.figure, 0)];
         let (width, height) = legend.size(1);
         let inset = 8.0;
         if width > area.width * 0.6 || height > area.height * 0.6 {
@@ -149,20 +152,25 @@ impl Layout<'_> {
         let across = self.columns as f64;
         let mut x_labels;
         let mut each;
-        // The texts below may need more room at the sides, which leaves less for them.
+        let mut gap = GAP;
+        // The texts below may need more room at the sides, which leaves less for them; and between
+        // two panels, where one's last text is next to the other's first.
         let mut tries = 0;
         loop {
-            each = ((end - left - GAP * (across - 1.0)) / across).max(40.0);
+            each = ((end - left - gap * (across - 1.0)) / across).max(40.0);
             x_labels = XLabels::new(&self.x, each);
             let (before, behind) = (
                 x_labels.before - (left - 4.0),
                 x_labels.behind - (self.width - right - 4.0 - end),
             );
-            if (before <= 0.5 && behind <= 0.5) || tries == 3 {
+            let between = x_labels.before.max(0.0) + x_labels.behind.max(0.0) + APART;
+            let wider = if self.columns > 1 { between - gap } else { 0.0 };
+            if (before <= 0.5 && behind <= 0.5 && wider <= 0.5) || tries == 3 {
                 break;
             }
             left += before.max(0.0);
             end -= behind.max(0.0);
+            gap += wider.max(0.0);
             tries += 1;
         }
         let height = match (self.columns, rows) {
@@ -178,7 +186,7 @@ impl Layout<'_> {
             let titles = in_row.map(lines).max().unwrap_or(0);
             top += if titled { titles as f64 * PANEL * font::LINE + 4.0 } else { 4.0 };
             for column in 0..self.columns.min(count - row * self.columns) {
-                let x = left + column as f64 * (each + GAP);
+                let x = left + column as f64 * (each + gap);
                 areas.push(Area { x, y: top, width: each, height });
             }
             top += height;
@@ -202,7 +210,7 @@ impl Layout<'_> {
             let frame = Frame { area: *area, x_axis: &self.x, y_axis: &self.y };
             elements.push(self.panel_title(panel, *area));
             elements.push(panel::axes(&frame, &grid.x_labels, &y_ticks));
-            elements.push(panel::data(&frame, &panel.curves, &self.figure.references));
+            elements.push(panel::data(&frame, self.figure, index));
             if index % self.columns == 0 {
                 elements.push(self.y_texts(&frame, &y_ticks));
             }

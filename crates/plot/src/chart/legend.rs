@@ -1,9 +1,9 @@
 //! The look of each name.
 
-use super::{Data, Figure, Reference, patch};
+use super::{Data, Figure, Reference, lines, overlay, patch};
 use crate::font;
 use crate::palette::{self, MAX};
-use crate::scene::{Area, Element, Point, Shape, Stroke, Text, Weight};
+use crate::scene::{Area, Color, Element, Point, Shape, Stroke, Text, Weight};
 
 /// Of texts.
 const SIZE: f64 = 11.0;
@@ -36,6 +36,12 @@ enum Look {
     Curve { kind: Kind, style: usize },
     /// A line of reference of this number.
     Reference(usize),
+    /// Marks of this shape over the data.
+    Overlay(Shape),
+    /// An interval over the data, of which only the ends are known.
+    Range,
+    /// A number without a place from left to right, in this stroke.
+    Across(Stroke),
 }
 
 #[derive(Clone, Copy)]
@@ -44,6 +50,7 @@ enum Kind {
     Points,
     Series,
     Dots,
+    Crosses,
     Patch,
 }
 
@@ -62,6 +69,7 @@ impl Legend {
                 Data::Points(_) => Kind::Points,
                 Data::Series(_) | Data::Steps(_) => Kind::Series,
                 Data::Dots(_) => Kind::Dots,
+                Data::Crosses(_) => Kind::Crosses,
                 Data::Bars(_) | Data::LabelledBars { .. } | Data::Boxes(_) => Kind::Patch,
             };
             named.push((curve.name.clone(), Look::Curve { kind, style: curve.style % MAX }));
@@ -71,8 +79,27 @@ impl Legend {
                 named.push((reference.label().to_owned(), Look::Reference(index)));
             }
         }
-        let single =
-            named.len() < 2 && figure.references.iter().all(|line| line.label().is_empty());
+        for overlay in &figure.overlays {
+            let placed = || overlay.marks.iter().filter(|mark| mark.x.is_some());
+            // Those of one curve have its color, as they are drawn.
+            let style = overlay.marks.first().and_then(|mark| mark.style);
+            let one = overlay.marks.iter().all(|mark| mark.style == style);
+            let color = style
+                .filter(|_| one)
+                .map_or(Color::TEXT, |style| palette::style(style % MAX).color);
+            let look = match placed().next() {
+                None if overlay.marks.iter().all(|mark| mark.is_range) => {
+                    Look::Across(overlay::end(color))
+                }
+                None => Look::Across(overlay::across(color)),
+                Some(_) if placed().all(|mark| mark.is_range) => Look::Range,
+                Some(_) => Look::Overlay(overlay.shape),
+            };
+            named.push((overlay.name.clone(), look));
+        }
+        let single = named.len() < 2
+            && figure.overlays.is_empty()
+            && figure.references.iter().all(|line| line.label().is_empty());
         if single {
             return None;
         }
@@ -151,6 +178,13 @@ impl Look {
         };
         let (kind, style) = match self {
             Look::Reference(index) => return vec![line(Reference::stroke(*index))],
+            Look::Overlay(shape) => return vec![marker(*shape, overlay::SIZE, Color::TEXT)],
+            Look::Range => {
+                let at = Point::new(left + SAMPLE / 2.0, middle);
+                let lines = overlay::interval(at.x, at.y + 5.0, at.y - 5.0);
+                return vec![Element::Segments { lines, stroke: Stroke::new(Color::TEXT, 1.3) }];
+            }
+            Look::Across(stroke) => return vec![line(*stroke)],
             Look::Curve { kind, style } => (kind, palette::style(*style)),
         };
         let stroke = Stroke::new(style.color, 1.8).dashed(style.dash);
@@ -159,6 +193,7 @@ impl Look {
             Kind::Points => vec![marker(style.shape, 7.0, style.color)],
             Kind::Series => vec![line(stroke)],
             Kind::Dots => vec![marker(Shape::Dot, 5.0, style.color)],
+            Kind::Crosses => vec![marker(Shape::Cross, lines::CROSS, style.color)],
             Kind::Patch => {
                 let area =
                     Area { x: left + 4.0, y: middle - 5.5, width: SAMPLE - 8.0, height: 11.0 };

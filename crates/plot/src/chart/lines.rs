@@ -11,8 +11,11 @@ pub(super) const MARK: f64 = 7.0;
 /// Of a dot, in px.
 const DOT: f64 = 1.8;
 
+/// Of a cross, in px.
+pub(super) const CROSS: f64 = 5.0;
+
 /// Beside the middle of an error bar, in px.
-const CAP: f64 = 3.0;
+pub(super) const CAP: f64 = 3.0;
 
 /// What is drawn of `data`.
 pub(super) fn draw(frame: &Frame<'_>, data: &Data, style: Style) -> Vec<Element> {
@@ -51,14 +54,19 @@ pub(super) fn draw(frame: &Frame<'_>, data: &Data, style: Style) -> Vec<Element>
                 color: style.color,
             }]
         }
+        Data::Crosses(_) => {
+            let at = points.iter().filter_map(|point| frame.point(point.x, point.y)).collect();
+            let (at, size, color) = (thin::marks(at), CROSS, style.color);
+            vec![Element::Markers { shape: Shape::Cross, at, size, color }]
+        }
         Data::Bars(_) | Data::LabelledBars { .. } | Data::Boxes(_) => Vec::new(),
     }
 }
 
-/// A line for each stretch of points that have a place.
+/// A line for each stretch of points that have a place; one that is no number has none.
 fn polylines(frame: &Frame<'_>, points: &[Datum], stroke: Stroke) -> Vec<Element> {
-    let places: Vec<Option<Point>> =
-        points.iter().map(|point| frame.point(point.x, point.y)).collect();
+    let place = |point: &Datum| frame.point(point.x, point.y).filter(|at| at.y.is_finite());
+    let places: Vec<Option<Point>> = points.iter().map(place).collect();
     let stretches = places.split(Option::is_none).filter(|stretch| stretch.len() > 1);
     let line = |stretch: &[Option<Point>]| {
         let places: Vec<Point> = stretch.iter().flatten().copied().collect();

@@ -7,12 +7,14 @@ mod labels;
 mod layout;
 mod legend;
 mod lines;
+mod overlay;
 mod panel;
 mod reference;
 mod statistics;
 mod thin;
 
 pub(crate) use bars::patch;
+pub use overlay::{Overlay, OverlayMark};
 pub use reference::Reference;
 pub use statistics::{cdf, quartiles};
 
@@ -34,6 +36,8 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// Lines in every panel to compare with.
     pub references: Vec<Reference>,
+    /// Numbers from elsewhere over the data.
+    pub overlays: Vec<Overlay>,
 }
 
 /// One of a figure's charts.
@@ -78,6 +82,8 @@ pub enum Data {
     Steps(Vec<Datum>),
     /// Many small marks.
     Dots(Vec<Datum>),
+    /// Crosses, whatever the curve's own mark.
+    Crosses(Vec<Datum>),
     /// How samples are spread, one beside the other where curves have the same x.
     Boxes(Vec<Quartiles>),
 }
@@ -126,13 +132,15 @@ impl Figure {
     /// All values of x, in whatever panel.
     fn xs(&self) -> impl Iterator<Item = f64> + '_ {
         let of_curves = self.curves().flat_map(|curve| curve.data.extent().map(|(x, _)| x));
-        of_curves.chain(self.references.iter().filter_map(Reference::x))
+        let of_lines = of_curves.chain(self.references.iter().filter_map(Reference::x));
+        of_lines.chain(self.overlays.iter().flat_map(Overlay::xs))
     }
 
     /// All values of y, in whatever panel, error bars included.
     fn ys(&self) -> impl Iterator<Item = f64> + '_ {
         let of_curves = self.curves().flat_map(|curve| curve.data.extent().map(|(_, y)| y));
-        of_curves.chain(self.references.iter().filter_map(Reference::y))
+        let of_lines = of_curves.chain(self.references.iter().filter_map(Reference::y));
+        of_lines.chain(self.overlays.iter().flat_map(Overlay::ys))
     }
 
     fn curves(&self) -> impl Iterator<Item = &Curve> {
@@ -163,7 +171,8 @@ impl Data {
             | Data::LabelledBars { points, .. }
             | Data::Series(points)
             | Data::Steps(points)
-            | Data::Dots(points) => points,
+            | Data::Dots(points)
+            | Data::Crosses(points) => points,
             Data::Boxes(_) => &[],
         }
     }

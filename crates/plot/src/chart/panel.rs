@@ -3,7 +3,7 @@
 use super::bars::BarPosition;
 use super::frame::Frame;
 use super::labels::XLabels;
-use super::{Curve, Data, Reference, bars, boxes, lines};
+use super::{Data, Figure, bars, boxes, lines};
 use crate::axes::{Scale, TickLabel};
 use crate::palette::{self, MAX};
 use crate::scene::{Area, Color, Element, Point, Stroke};
@@ -47,9 +47,10 @@ pub(super) fn axes(frame: &Frame<'_>, x: &XLabels, y: &[TickLabel]) -> Element {
     Element::Group { name: "axes".to_owned(), clip: None, elements }
 }
 
-/// The data and the lines of reference, cut off at the axes' ends.
-pub(super) fn data(frame: &Frame<'_>, curves: &[Curve], references: &[Reference]) -> Element {
-    let drawn = references.iter().enumerate();
+/// The contents of panel `index` of `figure`, cut off at the axes' ends.
+pub(super) fn data(frame: &Frame<'_>, figure: &Figure, index: usize) -> Element {
+    let curves = figure.panels.get(index).map_or(&[][..], |panel| &panel.curves);
+    let drawn = figure.references.iter().enumerate();
     let mut elements: Vec<Element> =
         drawn.filter_map(|(index, line)| line.draw(frame, index)).collect();
     // Beside each other stand those that are there, in the order of their styles.
@@ -62,8 +63,8 @@ pub(super) fn data(frame: &Frame<'_>, curves: &[Curve], references: &[Reference]
     side.dedup();
     for curve in curves {
         let style = palette::style(curve.style % MAX);
-        let index = side.iter().position(|other| *other == curve.style).unwrap_or(0);
-        let position = BarPosition { index, of: side.len() };
+        let among = side.iter().position(|other| *other == curve.style).unwrap_or(0);
+        let position = BarPosition { index: among, of: side.len() };
         let drawn = match &curve.data {
             Data::Bars(points) => bars::draw(frame, points, style, position),
             Data::LabelledBars { points, labels } => {
@@ -76,6 +77,7 @@ pub(super) fn data(frame: &Frame<'_>, curves: &[Curve], references: &[Reference]
         };
         elements.push(Element::Group { name: "curve".to_owned(), clip: None, elements: drawn });
     }
+    elements.extend(figure.overlays.iter().map(|overlay| overlay.draw(frame, index, &side)));
     // Marks at an axis' end are seen whole.
     Element::Group { name: "data".to_owned(), clip: Some(frame.area.grown(5.0)), elements }
 }

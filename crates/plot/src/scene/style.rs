@@ -79,6 +79,10 @@ pub enum Shape {
     Ring,
     /// A square's border.
     Frame,
+    /// The border of a square that stands on a corner.
+    Lozenge,
+    /// The border of a star of five points.
+    Star,
     /// A triangle that stands on its tip.
     Inverted,
     /// A cross of diagonals.

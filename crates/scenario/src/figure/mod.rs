@@ -3,8 +3,11 @@
 //! Which columns there are is not known here, so that names stay texts with their positions. A
 //! figure is no part of a run: changing one makes no run anew.
 
+mod printed;
 mod reading;
 
+pub(crate) use printed::PRINTED;
+pub use printed::{PrintedPlace, PrintedRange, PrintedValue};
 pub(crate) use reading::read;
 
 use bentpipe_config::SourcePosition;
@@ -41,12 +44,18 @@ pub struct Figure {
     pub run: u32,
     /// `y` as a share of its sum in the run.
     pub share: bool,
+    /// `y` is divided by this, and has no unit.
+    pub per: Option<f64>,
+    /// `y` is shown modulo this, after the division.
+    pub modulo: Option<f64>,
     /// What is said of the axis below.
     pub x_axis: AxisText,
     /// What is said of the axis on the left.
     pub y_axis: AxisText,
     /// Lines to compare with.
     pub references: Vec<ReferenceLine>,
+    /// Numbers that are printed elsewhere, to compare with.
+    pub printed: Vec<PrintedValue>,
     /// Over it.
     pub title: String,
     /// Below it.
@@ -227,6 +236,18 @@ pub(crate) const FIGURE: Section = Section {
             "false",
             "`y` as a share of its sum over what is shown of the same run",
         ),
+        field(
+            "y-per",
+            "a number",
+            "1",
+            "`y` is divided by it and has no unit: offsets in segments, with a segment's bytes",
+        ),
+        field(
+            "y-modulo",
+            "a number",
+            "none",
+            "`y` begins again at zero whenever it comes to this; curves over time are interrupted there",
+        ),
         field("x-label", "a text", "by the column's name", "the axis' name"),
         field("y-label", "a text", "by the column's name", "the axis' name"),
         field(
@@ -254,6 +275,12 @@ pub(crate) const FIGURE: Section = Section {
             "the axis' ends, in s, bit/s, bytes or 1",
         ),
         field("references", "a list of tables", "`[]`", "lines to compare with"),
+        field(
+            "printed",
+            "a list of tables",
+            "`[]`",
+            "numbers that are printed elsewhere, such as a paper's, as hollow marks over the data",
+        ),
         field("title", "a text", "the file's, and what is shown", "over it"),
         field("caption", "a text", "", "below it; what error bars are is added"),
     ],
@@ -293,9 +320,12 @@ impl Figure {
             names: Vec::new(),
             run: 0,
             share: false,
+            per: None,
+            modulo: None,
             x_axis: AxisText::default(),
             y_axis: AxisText::default(),
             references: Vec::new(),
+            printed: Vec::new(),
             title: String::new(),
             caption: String::new(),
         }

@@ -1,6 +1,6 @@
 //! How figures are read.
 
-use super::{AxisText, FIGURE, Figure, Line, REFERENCE, ReferenceLine, Word};
+use super::{AxisText, FIGURE, Figure, Line, PrintedValue, REFERENCE, ReferenceLine, Word};
 use bentpipe_config::Problem;
 use bentpipe_config::document::{Node, Value};
 use bentpipe_config::reader::{Context, FromNode, Reader, Result};
@@ -38,6 +38,10 @@ impl Figure {
             Some(node) => many(context, node, |item| context.choice(item, "axis"))?,
             None => Vec::new(),
         };
+        let positive = |key: &str| match reader.maybe::<f64>(key)? {
+            Some(value) if value <= 0.0 => Err(reader.bad(key, "expected a number above zero")),
+            value => Ok(value),
+        };
         Ok(Figure {
             position: context.position(at),
             x: reader.node("x").map(|node| word(context, node)).transpose()?,
@@ -52,10 +56,16 @@ impl Figure {
             names: reader.node("names").map_or(Ok(Vec::new()), |node| by_column(context, node))?,
             run: reader.or("run", 0)?,
             share: reader.or("share", false)?,
+            per: positive("y-per")?,
+            modulo: positive("y-modulo")?,
             x_axis: axis("x-label", "x-unit", "x-range")?,
             y_axis: axis("y-label", "y-unit", "y-range")?,
             references: match reader.node("references") {
                 Some(node) => many(context, node, |item| reference(context, item))?,
+                None => Vec::new(),
+            },
+            printed: match reader.node("printed") {
+                Some(node) => many(context, node, |item| PrintedValue::read(context, item))?,
                 None => Vec::new(),
             },
             title: reader.or("title", String::new())?,
@@ -65,7 +75,7 @@ impl Figure {
     }
 }
 
-fn word(context: &Context<'_>, node: &Node) -> Result<Word> {
+pub(super) fn word(context: &Context<'_>, node: &Node) -> Result<Word> {
     Ok(Word { text: String::from_node(context, node)?, position: context.position(node.at) })
 }
 
@@ -107,7 +117,7 @@ fn by_column(context: &Context<'_>, node: &Node) -> Result<Vec<(Word, Vec<String
     table.entries.iter().map(column).collect()
 }
 
-fn ends(context: &Context<'_>, node: &Node) -> Result<(f64, f64)> {
+pub(super) fn ends(context: &Context<'_>, node: &Node) -> Result<(f64, f64)> {
     match Vec::<f64>::from_node(context, node)?[..] {
         [from, to] if from < to => Ok((from, to)),
         _ => Err(context.value_error(node, "expected two numbers, the lesser one first")),
