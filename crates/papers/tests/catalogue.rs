@@ -204,6 +204,24 @@ fn pictures_of_a_figure_have_names_of_their_own() {
 }
 
 #[test]
+fn pictures_that_a_figure_orders_or_joins_are_drawn() {
+    let catalogue = catalogue();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        let mut drawn = BTreeSet::new();
+        for name in figure.scenarios.keys() {
+            let experiment = figure.experiment(catalogue.files(), name).unwrap();
+            drawn.extend(experiment.figures.iter().map(|figure| figure.name.clone()));
+        }
+        for picture in figure.pictures.iter().chain(figure.joined.keys()) {
+            assert!(drawn.contains(picture), "{}: no scenario draws {picture}", figure.id);
+        }
+        for [name, _] in figure.joined.values().flatten() {
+            assert!(figure.scenarios.contains_key(name), "{}: no scenario {name}", figure.id);
+        }
+    }
+}
+
+#[test]
 fn every_cell_of_a_table_is_a_number_of_its_claim() {
     let catalogue = catalogue();
     let mut tables = 0;

@@ -25,6 +25,12 @@ pub struct Figure {
     pub quick: bool,
     /// Its experiments, by their names.
     pub scenarios: BTreeMap<String, ScenarioPart>,
+    /// The names of pictures in their order; any others come after them.
+    pub pictures: Vec<String>,
+    /// Pictures with curves of several experiments, by the names of their `[figure]`.
+    ///
+    /// A curve is an experiment, and its name in the legend.
+    pub joined: BTreeMap<String, Vec<[String; 2]>>,
     /// Tables that are drawn as such, by their names.
     pub tables: BTreeMap<String, Layout>,
     /// The claims, in the order of their ids.
@@ -61,6 +67,10 @@ struct FigureFile {
     #[serde(default)]
     scenario: BTreeMap<String, ScenarioPart>,
     #[serde(default)]
+    pictures: Vec<String>,
+    #[serde(default)]
+    joined: BTreeMap<String, Vec<[String; 2]>>,
+    #[serde(default)]
     table: BTreeMap<String, Layout>,
     claim: BTreeMap<String, ClaimFile>,
     #[serde(default)]
@@ -87,6 +97,8 @@ pub(super) fn read(
         quick: read.quick,
         claims: claims.collect(),
         scenarios: read.scenario,
+        pictures: read.pictures,
+        joined: read.joined,
         tables: read.table,
         free: read.free,
         changes: BTreeMap::new(),

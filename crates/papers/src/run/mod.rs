@@ -1,11 +1,13 @@
 //! Running a figure's experiments, and measuring what its claims speak of.
 
+mod drawings;
 mod live_results;
 mod measure;
 pub mod packets;
 mod part;
 pub mod trace;
 
+pub use drawings::Drawing;
 pub use live_results::{Conditions, LivePointResults, LiveResults, Machine, inputs, path};
 pub(crate) use measure::by_run;
 pub use measure::{Number, measure};
@@ -13,7 +15,7 @@ pub(crate) use part::cells;
 pub use part::{Part, PointRuns};
 
 use crate::catalogue::{CatalogueError, Figure, Files};
-use bentpipe_lab::{Event, LabError, Runner, Store, drawing};
+use bentpipe_lab::{Event, LabError, Runner, Store};
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
@@ -176,36 +178,4 @@ impl Ran {
         let folder = Part::first_run(&experiment, &store, options)?;
         Ok(Some(folder).filter(|folder| folder.is_dir()))
     }
-
-    /// Draws the figures of its scenarios into their folders.
-    ///
-    /// # Errors
-    /// [`RunError`] if tables or figures cannot be written.
-    pub fn draw(&self, figure: &Figure, options: &Options<'_>) -> Result<Vec<Drawing>, RunError> {
-        let mut drawings = Vec::new();
-        for (name, part) in &self.parts {
-            let folder = options.folder.join(&figure.id).join(name);
-            part.write(&folder)?;
-            let drawn = drawing::draw(&folder, &part.experiment);
-            if let Some(failure) = drawn.failures.first() {
-                return Err(RunError::Failed {
-                    figure: figure.id.clone(),
-                    why: failure.to_string(),
-                });
-            }
-            let asked = !part.experiment.figures.is_empty();
-            let figures = drawn.figures.into_iter().filter(|_| asked);
-            drawings.extend(figures.map(|figure| Drawing { scenario: name.clone(), figure }));
-        }
-        Ok(drawings)
-    }
-}
-
-/// A picture of a figure.
-#[derive(Debug, Clone)]
-pub struct Drawing {
-    /// Of this scenario.
-    pub scenario: String,
-    /// What was drawn.
-    pub figure: drawing::DrawnFigure,
 }
