@@ -131,9 +131,9 @@ pub fn check(experiment: &Experiment) -> Result<Vec<DrawError>, DrawError> {
         .collect()
 }
 
-/// Numbers of real hosts: of a point, a flow and a column of `results`, one for each run.
+/// Numbers of real hosts, one for each run.
 ///
-/// None where nothing was measured.
+/// They are of a point, a flow and a column of `results`; none where nothing was measured.
 pub type LiveSamples<'a> = dyn Fn(usize, &str, &str) -> Vec<f64> + 'a;
 
 /// Draws the figures of `experiment` from the tables in `folder`, and writes its page. What fails
@@ -151,7 +151,7 @@ pub struct Additions<'a> {
     pub joined: BTreeMap<&'a str, Vec<JoinedPart<'a>>>,
 }
 
-/// An experiment in the figure of another one: of the same columns, at the same places.
+/// An experiment in the figure of another one, with the same columns.
 #[derive(Clone, Copy)]
 pub struct JoinedPart<'a> {
     /// Its tables.
