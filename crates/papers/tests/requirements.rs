@@ -7,7 +7,6 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate};
 use bentpipe_core::wire::TcpOptions;
-use bentpipe_links::DirectionSpec;
 use bentpipe_papers::catalogue::{Catalogue, Files};
 use bentpipe_papers::live::LiveResults;
 use bentpipe_scenario::Experiment;
@@ -78,14 +77,13 @@ fn no_preset_believes_that_losses_are_no_congestion() {
     }
 }
 
-/// S-D-1: an on-board switch with a queue of its own, beside a bent pipe without one.
+/// G99-F-2: what hosts of the time count of an acknowledgment in slow start.
 #[test]
-fn satellites_have_a_queue_or_none() {
-    let files = Files::built_in();
-    for (path, links) in [("sfu/switch.toml", 2), ("sfu/bent-pipe.toml", 2)] {
-        let read = |_: &str| Err("no other file".to_owned());
-        let experiment = Experiment::parse(path, files.text(path).unwrap(), &read).unwrap();
-        assert_eq!(experiment.point(0).scenario.links.len(), links, "{path}");
+fn hosts_of_the_time_add_a_segment_for_each_acknowledgment() {
+    for preset in ["windows-nt4", "windows-95", "bsd-reno-1997", "ns-1997"] {
+        let sender = config(preset).sender;
+        assert_eq!(sender.byte_limit, Some(1), "{preset}");
+        assert_eq!(sender.initial_window.bytes(Bytes::new(1460)), Bytes::new(1460), "{preset}");
     }
 }
 
@@ -138,45 +136,6 @@ fn four_kilobytes_are_three_large_segments_or_four_small_ones() {
     }
 }
 
-/// H-D-1: 1.3 Mbit/s over a satellite and 50 kbit/s over a telephone line, each with its own delay,
-/// queue and losses.
-#[test]
-fn a_return_path_may_be_another_link() {
-    let text = r#"
-        [run]
-        duration = "60s"
-        [host]
-        server = {}
-        client = {}
-        [link.sat]
-        between = ["server", "client"]
-        rate = "1.3Mbit/s"
-        delay = "300ms"
-        queue = "50packets"
-        bit-errors = 1e-7
-        back = { rate = "50kbit/s", delay = "50ms", queue = "10packets", bit-errors = 0 }
-        [flow.main]
-        from = "server"
-        to = "client"
-    "#;
-    let none = |_: &str| Err("no other file".to_owned());
-    let experiment = Experiment::parse("hybrid", text, &none).unwrap();
-    let point = experiment.point(0);
-    let link = &point.scenario.links[0];
-    let (forward, back) = (&link.forward, &link.back);
-    let of = |link: &DirectionSpec| {
-        [
-            format!("{:?}", link.rate),
-            format!("{:?}", link.delay),
-            format!("{:?}", link.queue),
-            format!("{:?}", link.bit_errors),
-        ]
-    };
-    for (there, back) in of(forward).iter().zip(of(back)) {
-        assert_ne!(*there, back);
-    }
-}
-
 /// H-D-7: 1.3 Mbit/s over a round trip of 600 ms, or of 40 to 400 ms, without errors.
 #[test]
 fn the_testbeds_satellites_have_names() {
@@ -206,9 +165,8 @@ fn the_testbeds_satellites_have_names() {
     }
 }
 
-/// G99-3-E and G01-4.1.1-E: five sizes, three rates, two delays, five bit-error rates, end to end
-/// and with gateways of three initial windows, three runs each: one file, which `bentpipe papers`
-/// runs unattended.
+/// G99-3-E: five sizes, three rates, two delays, five bit-error rates, end to end and with gateways
+/// of three initial windows, three runs each: one file, which `bentpipe papers` runs unattended.
 #[test]
 fn the_matrix_of_transfers_is_one_experiment() {
     let catalogue = Catalogue::read(Files::built_in()).unwrap();
@@ -218,6 +176,20 @@ fn the_matrix_of_transfers_is_one_experiment() {
         experiment.points().map(|point| point.values).collect();
     assert_eq!(points.len(), 5 * 3 * 2 * 5 * 4);
     assert!(matches!(experiment.repeat, Repeat::Runs(3)));
+    // Each of them is one of G99's: none of its combinations is left out.
+    for bytes in ["10KB", "100KB", "1MB", "10MB", "100MB"] {
+        for rate in ["384kbit/s", "1536kbit/s", "8Mbit/s"] {
+            for delay in ["0ms", "250ms"] {
+                for variant in ["end to end", "initial window 1"] {
+                    let errors = points.iter().filter(|point| {
+                        let has = |value: &str| point.iter().any(|(_, other)| other == value);
+                        [bytes, rate, delay, variant].into_iter().all(has)
+                    });
+                    assert_eq!(errors.count(), 5, "{bytes}, {rate}, {delay}, {variant}");
+                }
+            }
+        }
+    }
 }
 
 /// G01-F-8: what is kept of figure 8 on real hosts has no page of 16 images that took less than

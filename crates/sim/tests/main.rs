@@ -22,6 +22,7 @@ mod middleboxes;
 mod open_questions;
 mod path_mtu;
 mod policy;
+mod satellites;
 mod scenario;
 mod series;
 mod sharing;

@@ -33,7 +33,13 @@ impl Downloads {
         let rate = Rate::from_bits_per_sec(share.bits_per_sec() * flows as u64);
         let mut config = knowing(rate);
         config.satellite.round_trip = Some(ROUND_TRIP);
-        let mut path = Path::geo(rate, [config.clone(), config]);
+        Downloads::through(&config, flows, share, apart)
+    }
+
+    /// Through gateways with this configuration.
+    fn through(config: &Config, flows: usize, share: Rate, apart: Duration) -> Downloads {
+        let rate = Rate::from_bits_per_sec(share.bits_per_sec() * flows as u64);
+        let mut path = Path::geo(rate, [config.clone(), config.clone()]);
         path.links[1].delay = (ROUND_TRIP / 2 - Duration::from_millis(1)).into();
         path.links[1].queue = QueueLimit::Bytes(Bytes::new(rate.bytes_in(ROUND_TRIP / 2))).into();
         let cable = LinkConfig { rate: None, ..cable() };
@@ -101,7 +107,8 @@ fn a_thousand_busy_flows_share_a_link_and_hold_what_their_share_takes() {
     assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
 }
 
-/// H-D-22: at most 500 KB for each of 100 connections of 1.3 Mbit/s and 600 ms.
+/// H-D-22: at most 500 KB for each of 100 connections of 1.3 Mbit/s and 600 ms, if the link's rate is
+/// configured.
 #[test]
 fn a_geo_connection_takes_less_than_half_a_megabyte() {
     let share = Rate::from_bits_per_sec(1_300_000);
@@ -113,6 +120,17 @@ fn a_geo_connection_takes_less_than_half_a_megabyte() {
         assert_eq!(seen.dropped, 0);
     }
     assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
+}
+
+/// H-D-22: where no rate is configured connections find it together, and hold twice the paper's
+/// 500 KB at most.
+#[test]
+fn a_geo_connection_over_an_unknown_link_takes_twice_as_much() {
+    let share = Rate::from_bits_per_sec(1_300_000);
+    let config = Config { super_segments: false, ..Config::default() };
+    let mut downloads = Downloads::through(&config, 100, share, Duration::ZERO);
+    let seen = downloads.until(12);
+    assert!((500_000..1_100_000).contains(&seen.max_held), "{seen:?}");
 }
 
 /// Who comes when others have long filled the link gets as much as they do.

@@ -232,6 +232,20 @@ fn the_satellite_legs_initial_window_is_its_own() {
     assert_eq!(flights, [[near, 1], [near, 4], [near, 16]]);
 }
 
+/// G01-D-20: the paper's gateways had FACK. Ours have its successor by default (RFC 8985), on the
+/// satellite's side alone an initial window of ten, and FACK where it is chosen.
+#[test]
+fn a_satellite_leg_has_rack_unless_told_otherwise() {
+    let config = Config::default();
+    assert_eq!(config.satellite.sender.recovery, RecoveryAlgorithm::Rack);
+    for recovery in ["fack", "fack-abrupt"] {
+        let mut chosen = config.clone();
+        chosen.satellite.set("recovery", recovery).unwrap();
+        assert_eq!(chosen.satellite.sender.recovery.to_string(), recovery);
+        assert_eq!(chosen.lan.sender, config.lan.sender, "the hosts' side is as it was");
+    }
+}
+
 /// G01-D-16: a SYN that is lost behind the gateway is repeated by the host, and by nobody else.
 #[test]
 fn a_lost_syn_is_the_hosts_business() {

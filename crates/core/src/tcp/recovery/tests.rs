@@ -289,6 +289,33 @@ fn impatient_newreno_restarts_the_timer_once() {
     assert_eq!(deadlines(RecoveryAlgorithm::NewRenoImpatient), [at(500), at(500), at(500)]);
 }
 
+/// H-D-10: of a window of sixty segments twenty are lost. Each partial acknowledgment brings one
+/// retransmission and restarts the timer; no duplicate below `recover` begins another episode.
+#[test]
+fn newreno_halves_once_for_twenty_losses_and_fills_a_hole_with_each_partial_acknowledgment() {
+    for algorithm in [RecoveryAlgorithm::NewReno, RecoveryAlgorithm::NewRenoLessCareful] {
+        let mut script = Script::new(algorithm, 60, 60);
+        script.sends();
+        script.wait_until(at(100));
+        // 0, 2, 4, ... 38 are lost: forty others arrive.
+        assert_eq!(script.acks(0, 40).concat(), [0], "{algorithm}");
+        for hole in 1..20 {
+            script.wait_until(at(100 + 100 * hole));
+            assert_eq!(script.ack(2 * hole), [2 * hole], "{algorithm}: one hole, and nothing else");
+            let deadline = script.sender.poll_timer().expect("a timer runs");
+            // The timeout is 100 ms + 4·50 ms.
+            assert_eq!(deadline, at(400 + 100 * hole), "{algorithm}: restarted");
+            assert_eq!(script.acks(2 * hole, 5).concat(), [], "{algorithm}: no second one");
+            assert_eq!(script.sender.ssthresh(), 30 * SMSS, "{algorithm}");
+        }
+        script.wait_until(at(2100));
+        script.ack(60);
+        let stats = script.sender.stats();
+        let counted = (stats.recoveries, stats.retransmissions, stats.timeouts);
+        assert_eq!((counted, script.sender.ssthresh()), ((1, 20, 0), 30 * SMSS), "{algorithm}");
+    }
+}
+
 /// Segment 0 of 20 is lost, and the peer's window holds new data back meanwhile. What leaves with
 /// the full acknowledgment.
 fn end_of_recovery(algorithm: RecoveryAlgorithm) -> Vec<u64> {
@@ -366,6 +393,71 @@ fn sack_reno_halves_for_each_loss_event_of_a_window() {
     let (sent, windows, recoveries) = late_second_loss(RecoveryAlgorithm::SackReno);
     assert_eq!(sent, [18]);
     assert_eq!((windows, recoveries), ((5, 5), 2));
+}
+
+/// A window of forty segments into a path of 100 ms that loses every fourth of them, ten in all, and
+/// none later: the thresholds that the sender has had, in segments, until all has arrived.
+fn ten_lost(algorithm: RecoveryAlgorithm) -> (Vec<u64>, u64) {
+    let mut script = Script::new(algorithm, 40, 200);
+    let mut arrived = vec![false; 200];
+    let mut path: Vec<u64> = script.sends().into_iter().filter(|n| n % 4 != 0).collect();
+    let mut thresholds = Vec::new();
+    for round in 1..100 {
+        script.wait_until(at(100 * round));
+        let mut left = if path.is_empty() { script.time_out() } else { Vec::new() };
+        for segment in std::mem::take(&mut path) {
+            arrived[segment as usize] = true;
+            let next = arrived.iter().position(|there| !there).unwrap_or(200) as u64;
+            // The newest block first.
+            let mut end = segment + 1;
+            while end < 200 && arrived[end as usize] {
+                end += 1;
+            }
+            let begin = (next..segment).rev().take_while(|n| arrived[*n as usize]).last();
+            let block = begin.unwrap_or(segment)..end;
+            let blocks = if block.start > next { vec![block] } else { Vec::new() };
+            left.extend(script.ack_sack(next, &blocks));
+            let threshold = script.windows().1;
+            if threshold < 1000 && thresholds.last() != Some(&threshold) {
+                thresholds.push(threshold);
+            }
+            if next >= 40 {
+                return (thresholds, script.sender.stats().timeouts);
+            }
+        }
+        path = left;
+    }
+    panic!("{algorithm} never repairs them");
+}
+
+/// H-D-12.
+#[test]
+fn ten_losses_halve_once_with_sack_newreno_and_again_with_sack_reno() {
+    assert_eq!(ten_lost(RecoveryAlgorithm::Sack), (vec![20], 0));
+    let (thresholds, _) = ten_lost(RecoveryAlgorithm::SackReno);
+    assert!(thresholds.len() >= 2, "{thresholds:?}");
+    assert!(thresholds.windows(2).all(|pair| pair[1] <= pair[0] / 2 + 1), "{thresholds:?}");
+}
+
+/// B-4PKT-11: a larger initial window is for connections' beginnings.
+#[test]
+fn after_a_timeout_every_variant_sends_one_segment() {
+    for &algorithm in RecoveryAlgorithm::ALL {
+        for initial_window in [4, 16] {
+            let mut script = Script::new(algorithm, initial_window, 200);
+            assert_eq!(script.sends().len() as u64, u64::from(initial_window), "{algorithm}");
+            let timeouts = |script: &Script| script.sender.stats().timeouts;
+            // A tail loss probe comes first where there is one.
+            let mut left = script.time_out();
+            while timeouts(&script) == 0 {
+                left = script.time_out();
+            }
+            assert_eq!((left, script.windows().0), (vec![0], 1), "{algorithm}, {initial_window}");
+            // Slow start goes on from there.
+            script.wait_until(script.now + Duration::from_millis(100));
+            assert_eq!(script.ack(1).len(), 2, "{algorithm}, {initial_window}");
+        }
+    }
 }
 
 /// What each of the acknowledgments of segments 3 to 19 makes leave when 0 to 2 are lost.

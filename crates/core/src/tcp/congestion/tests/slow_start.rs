@@ -26,6 +26,29 @@ fn an_acknowledgment_counts_at_most_two_segments_and_one_after_a_timeout() {
     assert_eq!(path.cwnd(), 3.0);
 }
 
+/// G99-F-2: RFC 2001's slow start and congestion avoidance, as the baseline's hosts have them
+/// (`byte-limit=1`).
+#[test]
+fn a_segment_for_each_acknowledgment_and_then_one_for_each_window() {
+    let config = SlowStartConfig {
+        byte_limit: Some(1),
+        initial_ssthresh: Some(8 * SMSS),
+        ..slow_start(1, Growth::Doubling)
+    };
+    let mut path = Path::new(CongestionAlgorithm::Standard, config, millis(100));
+    // Whether it acknowledges one segment or two.
+    for (acknowledged, window) in [(1, 2.0), (1, 3.0), (2, 4.0), (2, 5.0), (1, 6.0), (2, 7.0)] {
+        path.ack(acknowledged * SMSS);
+        assert_eq!(path.cwnd(), window);
+    }
+    path.ack(SMSS);
+    assert_eq!(path.cwnd(), 8.0);
+    for window in 8..20 {
+        near(path.cwnd(), f64::from(window), 0.02);
+        path.round();
+    }
+}
+
 #[test]
 fn the_initial_window_is_used_where_it_may_be() {
     // The four-packet-start draft against ns-1.2's window-init, and RFC 5681.
