@@ -2,7 +2,9 @@
 //! the tolerances are those that were frozen.
 
 use bentpipe_lab::drawing;
-use bentpipe_papers::catalogue::{Catalogue, ClaimMethod, Files, Paper, figure_digest, frozen};
+use bentpipe_papers::catalogue::{
+    Catalogue, ClaimMethod, Files, Paper, Witness, figure_digest, frozen,
+};
 use bentpipe_papers::functions;
 use bentpipe_papers::live::{LiveResults, inputs, path};
 use bentpipe_papers::report::{ClaimClass, placeholder};
@@ -116,6 +118,21 @@ fn what_decides_a_claim_elsewhere_is_there() {
             }
         }
     }
+}
+
+/// Every claim of the papers is decided, or its page says why it is not.
+#[test]
+fn no_claim_stands_nowhere() {
+    let catalogue = catalogue();
+    let mut claims = 0;
+    for paper in &catalogue.papers {
+        for (id, elsewhere) in &paper.elsewhere {
+            assert_ne!(elsewhere.by, Witness::Nothing, "{id} stands nowhere");
+            assert!(elsewhere.places().next().is_some(), "{id} names no place");
+        }
+        claims += paper.claims().count();
+    }
+    assert_eq!(claims, 412, "as many as the register has");
 }
 
 /// A heading's anchor, as on pages made of Markdown.

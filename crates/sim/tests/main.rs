@@ -26,6 +26,7 @@ mod satellites;
 mod scenario;
 mod series;
 mod sharing;
+mod slow_start;
 mod snapshot;
 mod support;
 mod transactions;

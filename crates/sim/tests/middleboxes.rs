@@ -1,8 +1,9 @@
 //! Remedies inside the network do what their papers say of them.
 
 use crate::support::{brief, link, main_flow, outcome, parsed, timeouts};
+use bentpipe_core::time::Instant;
 use bentpipe_results::{FlowRow, RunResults};
-use bentpipe_sim::run;
+use bentpipe_sim::{build, run};
 use std::collections::BTreeMap;
 
 /// A way back 300 times thinner than the way there.
@@ -191,6 +192,46 @@ fn the_spacer_knows_slow_start_in_nine_of_ten_round_trips() {
     }
 }
 
+/// A short transfer whose acknowledgments return over `way`, past the router with the spacer or
+/// through it: when it was done, in seconds.
+fn returning(way: &str, spacer: &str) -> f64 {
+    let other = "[router.far]\n[link.other]\nbetween = [\"server\", \"far\"]\ncost = 10\ndelay = \"5ms\"\n\
+                 [link.last]\nbetween = [\"far\", \"client\"]\nrate = \"10Mbit/s\"\n";
+    let text = SATELLITE.replace("BUFFER", "128KB").replace("QUEUE", "12packets");
+    let text = text.replace("[\"r\", \"client\"]", "[\"r\", \"far\"]") + other + spacer;
+    let scenario = parsed(&text);
+    let mut built = build(&scenario, 0);
+    let node = |name: &str| {
+        let index = scenario.nodes.iter().position(|node| node.name == name).expect("a node");
+        built.layout.nodes[index]
+    };
+    let link = scenario.links.iter().position(|link| link.name == way).expect("a link");
+    let ways = built.layout.links[link];
+    let (server, far) = (node("server"), node("far"));
+    let world = built.simulation.world_mut();
+    let address = world.address(server).expect("a host's");
+    world.set_route(far, address, Some(ways.ports[1]));
+    let mut tenths = 0;
+    while built.simulation.meters().flows()[0].completed == 0 {
+        tenths += 1;
+        built.simulation.run(Instant::from_millis(100 * tenths));
+    }
+    let returned = built.simulation.world().line(ways.lines[1]).link().counters();
+    assert!(returned.delivered.packets > 500, "{way}: {returned:?}");
+    tenths as f64 / 10.0
+}
+
+/// B-ACK-W3: a spacer that the acknowledgments do not pass leaves the transfer as it is.
+#[test]
+fn a_spacer_that_sees_no_acknowledgments_is_passive() {
+    let spacer = "[middlebox.h]\nkind = \"ack-spacer\"\nat = \"r\"\nlink = \"lan\"\n";
+    let [plain, passed_by] = ["", spacer].map(|more| returning("other", more));
+    assert!((passed_by / plain - 1.0).abs() < 0.01, "{passed_by} s, {plain} s without it");
+    // The same box is not without effect where they pass it.
+    let [plain, spaced] = ["", spacer].map(|more| returning("sat", more));
+    assert!((spaced / plain - 1.0).abs() > 0.01, "{spaced} s, {plain} s without it");
+}
+
 /// H-D-15.
 #[test]
 fn spoofing_makes_slow_start_that_of_the_terrestrial_path() {
@@ -281,6 +322,25 @@ fn snoop_hides_the_losses_of_the_last_hop() {
     let (alone, helped) = (main_flow(&alone), main_flow(&helped));
     let reductions = |flow: &FlowRow| flow.counts.recoveries + timeouts(&flow.counts);
     assert!(5 * reductions(helped) < reductions(alone), "{alone:?} {helped:?}");
+}
+
+/// G01-2.2-a: where the last hop loses by congestion and not by errors, Snoop's own retransmissions
+/// go into the queue that overflows.
+#[test]
+fn snoop_before_a_congested_hop_is_no_better_than_nothing() {
+    let snoop = "[middlebox.h]\nkind = \"snoop\"\nat = \"r\"\nlink = \"air\"\n";
+    let congested = LAST_HOP.replace("LOSS", "0").replace("200packets", "8packets");
+    let [alone, helped] = [&congested, &format!("{congested}{snoop}")].map(|text| outcome(text));
+    let of_each_packet = |outcome: &RunResults| {
+        let offered = link(outcome, "air", "r").counters.offered.packets;
+        assert!(link(outcome, "air", "r").counters.dropped.packets > 0, "{}", brief(outcome));
+        main_flow(outcome).counts.delivered as f64 / offered as f64
+    };
+    let [alone, helped] = [&alone, &helped].map(of_each_packet);
+    println!(
+        "bytes delivered for each packet sent into the hop: {alone:.1}, with Snoop {helped:.1}"
+    );
+    assert!(helped <= alone, "{helped}, {alone}");
 }
 
 #[test]

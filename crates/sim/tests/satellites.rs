@@ -1,5 +1,4 @@
-//! The paths that the papers require: satellites with and without a queue, a way back of its own,
-//! links by name.
+//! The papers' paths: satellites with a queue and without, separate return paths, profiles.
 
 use crate::support::{brief, link, main_flow, outcome, parsed, played};
 use bentpipe_core::link::Counters;

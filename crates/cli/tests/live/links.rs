@@ -232,8 +232,8 @@ fn nested() {
     assert_eq!((standing(host), switches(host)), (String::new(), ["0", "0"].map(str::to_owned)));
 }
 
-/// A link from H1 to H2 beside the testbed's, H-D-7's GEO: its devices are gone however it ends, and
-/// the next start removes what was left.
+/// A link from H1 to H2 beside the testbed's, H-D-7's GEO: its devices are gone however it ends,
+/// and the next start removes what was left.
 fn namespaces() {
     let testbed = build(TestbedConfig::default());
     let (h1, h2) = (&testbed.h1, &testbed.h2);

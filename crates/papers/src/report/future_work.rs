@@ -122,12 +122,12 @@ mod tests {
         assert_eq!(by_number(vec!["A-W-10", "A-W-2", "A-W-1"]), ["A-W-1", "A-W-2", "A-W-10"]);
     }
 
-    /// Of both papers whose gateways ours are; nothing of them is without a question or an answer.
+    /// Of the papers that have questions; nothing of them is without one or without an answer.
     #[test]
     fn every_wish_has_a_question_and_an_answer() {
         let catalogue = Catalogue::read(Files::built_in()).unwrap();
         let page = page(&catalogue, &Report::default());
-        for paper in catalogue.papers.iter().filter(|paper| paper.name.starts_with("bharadwaj")) {
+        for paper in catalogue.papers.iter().filter(|paper| !paper.questions.is_empty()) {
             let is_wish = |claim: &LocatedClaim<'_>| claim.entry.kind == ClaimKind::FutureWork;
             let wishes: Vec<&str> = paper.claims().filter(is_wish).map(|claim| claim.id).collect();
             for id in &wishes {

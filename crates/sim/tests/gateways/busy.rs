@@ -107,8 +107,8 @@ fn a_thousand_busy_flows_share_a_link_and_hold_what_their_share_takes() {
     assert!(steady.used > 0.95 && steady.fairness > 0.99, "{steady:?}");
 }
 
-/// H-D-22: at most 500 KB for each of 100 connections of 1.3 Mbit/s and 600 ms, if the link's rate is
-/// configured.
+/// H-D-22: at most 500 KB for each of 100 connections of 1.3 Mbit/s and 600 ms, if the link's rate
+/// is configured.
 #[test]
 fn a_geo_connection_takes_less_than_half_a_megabyte() {
     let share = Rate::from_bits_per_sec(1_300_000);

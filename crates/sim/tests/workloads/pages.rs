@@ -38,6 +38,20 @@ fn round_trips_of_each_version() {
     }
 }
 
+/// S-W-4: four connections for the four parts of a file (XFTP) are four of the period's windows.
+#[test]
+fn a_file_in_four_parts_takes_a_quarter_of_the_time() {
+    let took = |connections: u64| {
+        let bytes = 1_000_000 / connections;
+        let keys = format!("bytes = {bytes}\ncount = {connections}\ntcp = \"windows-95\"\n");
+        let outcome = played(&scenario("rate = \"8Mbit/s\"", &flow(&keys)));
+        assert!(outcome.flows.iter().all(|flow| flow.completed == 1));
+        outcome.run.end.as_secs_f64()
+    };
+    let [one, four] = [1, 4].map(took);
+    assert!((0.2..0.3).contains(&(four / one)), "{four} s with four, {one} s with one");
+}
+
 #[test]
 fn connections_that_stay_open_serve_the_next_page() {
     let outcome =

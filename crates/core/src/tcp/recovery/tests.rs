@@ -395,11 +395,11 @@ fn sack_reno_halves_for_each_loss_event_of_a_window() {
     assert_eq!((windows, recoveries), ((5, 5), 2));
 }
 
-/// A window of forty segments into a path of 100 ms that loses every fourth of them, ten in all, and
-/// none later: the thresholds that the sender has had, in segments, until all has arrived.
+/// A window of forty segments into a path of 100 ms that loses every fourth of them, ten in all,
+/// and none later: the thresholds that the sender has had, in segments, until all has arrived.
 fn ten_lost(algorithm: RecoveryAlgorithm) -> (Vec<u64>, u64) {
     let mut script = Script::new(algorithm, 40, 200);
-    let mut arrived = vec![false; 200];
+    let mut arrived = [false; 200];
     let mut path: Vec<u64> = script.sends().into_iter().filter(|n| n % 4 != 0).collect();
     let mut thresholds = Vec::new();
     for round in 1..100 {
