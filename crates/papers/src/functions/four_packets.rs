@@ -3,13 +3,14 @@
 use super::Function;
 use crate::run::packets::Packets;
 use crate::run::{Number, Ran};
+use bentpipe_core::tcp::cause::Cause;
 
 /// By claim.
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("B-4PKT-1", one_packet_start),
     ("B-4PKT-2", four_packet_start),
     ("B-4PKT-3", same_from_then_on),
-    ("B-10-a", same_from_then_on),
+    ("B-10-a", same_packets_and_losses),
     ("B-4PKT-5", lead),
     ("B-4PKT-6", leads_of_all),
     ("B-4PKT-7", drops),
@@ -87,38 +88,77 @@ fn third_duplicate(packets: &Packets) -> Result<f64, String> {
     again.map(|packet| packet.at).ok_or_else(|| "nothing is retransmitted".to_owned())
 }
 
-/// What leaves from the third duplicate acknowledgment on, of both starts, side by side: by how
-/// much the times differ from the shift, and whether the packets do.
-fn side_by_side(ran: &Ran) -> Result<(Vec<(f64, bool)>, bool), String> {
-    let (one, four) = (packets(ran, TAHOE, "1")?, packets(ran, TAHOE, "4")?);
-    let shift = third_duplicate(&one)? - third_duplicate(&four)?;
-    let after = |packets: &Packets, at: f64| {
-        let events = packets.sent.iter().map(|packet| (packet.at, packet.seq / DATA + 1));
-        let events = events.filter(|(when, _)| (at..at + 30.0).contains(when));
-        events.collect::<Vec<_>>()
+/// A packet that leaves after the third duplicate acknowledgment.
+struct Later {
+    /// Behind that, in seconds.
+    after: f64,
+    /// Its number; of the four-packet start three more, as the traces are so many apart.
+    number: u64,
+    lost: bool,
+    timeout: bool,
+}
+
+/// What leaves in thirty seconds from then on, of both starts.
+fn later(ran: &Ran, recovery: &str) -> Result<[Vec<Later>; 2], String> {
+    let of = |window: &str, apart: u64| {
+        let packets = packets(ran, recovery, window)?;
+        let third = third_duplicate(&packets)?;
+        let within = |at: f64| (third..third + 30.0).contains(&at);
+        let sent = packets.sent.iter().filter(|packet| within(packet.at));
+        let later = sent.map(|packet| Later {
+            after: packet.at - third,
+            number: packet.seq / DATA + 1 + apart,
+            lost: packet.arrived.is_none(),
+            timeout: packet.cause == Some(Cause::Timeout),
+        });
+        Ok::<_, String>(later.collect::<Vec<_>>())
     };
-    let one = after(&one, third_duplicate(&one)?);
-    let four = after(&four, third_duplicate(&four)?);
-    let both = one.iter().zip(&four);
-    let both = both.map(|((at, packet), (other, other_packet))| {
-        ((at - other - shift).abs(), *packet == other_packet + 3)
-    });
-    let whole = one.len().abs_diff(four.len()) <= 1 && !one.is_empty();
-    Ok((both.collect(), whole))
+    Ok([of("1", 0)?, of("4", 3)?])
 }
 
+/// By how much the times of the same packets are not the printed 2.889 s apart; it is without bound
+/// if other packets leave.
 fn same_from_then_on(ran: &Ran) -> Numbers {
-    let (both, whole) = side_by_side(ran)?;
-    let same = whole && both.iter().all(|(_, same)| *same);
-    let off = both.iter().map(|(off, _)| *off).fold(0.0, f64::max);
-    Ok(vec![Number::new("most-off-s", if same { off } else { f64::INFINITY })])
+    const SHIFT: f64 = 2.889;
+    let [one, four] = later(ran, TAHOE)?;
+    let third = |window| third_duplicate(&packets(ran, TAHOE, window)?);
+    let shifted = third("1")? - third("4")? - SHIFT;
+    let same = !one.is_empty()
+        && one.len().abs_diff(four.len()) <= 1
+        && one.iter().zip(&four).all(|(one, four)| one.number == four.number);
+    let off = one.iter().zip(&four).map(|(one, four)| (one.after - four.after + shifted).abs());
+    let off = if same { off.fold(0.0, f64::max) } else { f64::INFINITY };
+    Ok(vec![Number::new("most-off-s", off)])
 }
 
-/// As long as the same packets leave.
+/// Packet for packet: which one it is, and whether it is lost.
+fn same_packets_and_losses(ran: &Ran) -> Numbers {
+    let [one, four] = later(ran, TAHOE)?;
+    let differ = one
+        .iter()
+        .zip(&four)
+        .filter(|(one, four)| (one.number, one.lost) != (four.number, four.lost));
+    Ok(vec![
+        Number::new("packets-that-differ", differ.count() as f64),
+        Number::new("packets", one.len().min(four.len()) as f64),
+    ])
+}
+
+/// Of all variants whose timer expires later in both starts: by how much more the two differ when
+/// it does so first.
 fn drift(ran: &Ran) -> Numbers {
-    let (both, _) = side_by_side(ran)?;
-    let same = both.iter().take_while(|(_, same)| *same);
-    Ok(vec![Number::new("most-drift-s", same.map(|(off, _)| *off).fold(0.0, f64::max))])
+    let mut drifts = Vec::new();
+    for recovery in VARIANTS {
+        let both = later(ran, recovery)?;
+        let first = both.map(|sent| sent.into_iter().find(|later| later.timeout));
+        if let [Some(one), Some(four)] = first {
+            drifts.push((one.after - four.after).abs());
+        }
+    }
+    Ok(vec![
+        Number::new("variants-with-timeouts", drifts.len() as f64),
+        Number::new("most-drift-s", drifts.into_iter().fold(0.0, f64::max)),
+    ])
 }
 
 /// By how much a packet is earlier with four packets at first: the traces' shift, less three

@@ -212,18 +212,24 @@ fn spaced_acknowledgments(ran: &Ran) -> Numbers {
     ])
 }
 
-/// Segments that the window is above the path when the first packet is dropped: one for each round
-/// trip.
+/// Round trips from the threshold to the first drop: each moment counts by the round trip that it
+/// has, which is longer the more of the window waits above the path.
 fn rounds_until_overflow(ran: &Ran) -> Numbers {
+    const INTERVAL: f64 = 0.1;
+    const RATE: f64 = 1.5e6;
     let part = ran.part("overflow")?;
+    let path = RATE * RTT / 8.0 / PACKET;
     let mut numbers = Vec::new();
     for (point, name) in part.points.iter().zip(["rounds-10", "rounds-100"]) {
         let drops = series(part, point, "sat/forward", "drops")?;
         let first = drops.iter().find(|(_, drops)| *drops > 0.0).ok_or("nothing is dropped")?.0;
         let windows = series(part, point, "main", "cwnd")?;
-        let before = windows.iter().rev().find(|(at, _)| *at < first - 0.1);
-        let window = before.ok_or("it is dropped at once")?.1 / DATA;
-        numbers.push(Number::new(name, window - 92.0));
+        let begun = windows.iter().skip_while(|(_, cwnd)| *cwnd < path.ceil() * DATA);
+        let rounds = begun.take_while(|(at, _)| *at < first).map(|(_, cwnd)| {
+            let waiting = (cwnd / DATA - path).max(0.0);
+            INTERVAL / (RTT + waiting * PACKET * 8.0 / RATE)
+        });
+        numbers.push(Number::new(name, rounds.sum()));
     }
     Ok(numbers)
 }

@@ -108,9 +108,10 @@ fn slow_or_wasteful(ran: &Ran) -> Numbers {
     Ok(numbers)
 }
 
-/// How many packets acknowledgments are behind the line from before, two seconds after the repair.
-/// The window is halved too late and overruns the queue again: the repair is over when the last
-/// hole of ten seconds is filled.
+/// How many packets acknowledgments are behind the line of the last second before, two seconds
+/// after the repair. (That of a round trip, 91 packets, is one of them off at most, and ten seconds
+/// later by twenty.) The window is halved too late and overruns the queue again: the repair is over
+/// when the last hole of ten seconds is filled.
 fn never_behind(ran: &Ran) -> Numbers {
     let overshoot = Overshoot::of(ran, FACK, 200)?;
     let next = |at: f64| {
@@ -122,7 +123,7 @@ fn never_behind(ran: &Ran) -> Numbers {
     let filled = acknowledged.filter(|pair| pair[1].1 > pair[0].1 + 10 * DATA);
     let filled = filled.map(|pair| pair[1].0).take_while(|at| *at < before + 10.0).last();
     let after = filled.unwrap_or_else(|| overshoot.repaired()) + 2.0;
-    let slope = (next(before) - next(before - RTT)) / RTT;
+    let slope = next(before) - next(before - 1.0);
     let expected = next(before) + slope * (after - before);
     Ok(vec![Number::new("packet-times-late", (expected - next(after)) / DATA as f64)])
 }

@@ -52,9 +52,80 @@ pub(super) fn scaled(a: &[f64], by: f64) -> Samples {
     a.iter().map(|a| a * by).collect()
 }
 
+/// A statistic of columns' means, as pseudo-values of the jackknife: their spread gives its
+/// interval. Their mean is made the statistic itself, as what the jackknife takes for bias is none
+/// where the statistic is the least or the largest of several. Columns of one run, in which nothing
+/// is random, are the same in all runs.
+pub(super) fn jackknife(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
+    let several = columns.iter().map(Vec::len).filter(|&runs| runs > 1).min();
+    let runs = several.unwrap_or(1);
+    let means = |without: Option<usize>| -> Vec<f64> {
+        let kept = |column: &Samples| match column.len() {
+            1 => column[0],
+            _ => {
+                let kept =
+                    column[..runs].iter().enumerate().filter(|(run, _)| Some(*run) != without);
+                mean(&kept.map(|(_, value)| *value).collect::<Vec<_>>())
+            }
+        };
+        columns.iter().map(kept).collect()
+    };
+    let all = of(&means(None));
+    if runs == 1 {
+        return vec![all];
+    }
+    let n = runs as f64;
+    let without: Samples = (0..runs).map(|run| of(&means(Some(run)))).collect();
+    let center = mean(&without);
+    without.iter().map(|without| all - (n - 1.0) * (without - center)).collect()
+}
+
+/// Which of the columns is the largest, in each run.
+pub(super) fn largest_in_each_run(columns: &[Samples]) -> Vec<usize> {
+    let place = |row: &[f64]| {
+        let largest = (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b]));
+        largest.map_or(f64::NAN, |place| place as f64)
+    };
+    per_run(columns, place).into_iter().map(|place| place as usize).collect()
+}
+
+/// The value of this rank, the largest first.
+pub(super) fn ranked(values: impl IntoIterator<Item = f64>, rank: usize) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(|a, b| b.total_cmp(a));
+    values.get(rank).copied().unwrap_or(f64::NAN)
+}
+
+/// One where it is so, zero elsewhere: the mean is the share of runs.
+pub(super) fn share_of_runs(samples: &[f64], is_so: impl Fn(f64) -> bool) -> Samples {
+    samples.iter().map(|sample| f64::from(u8::from(is_so(*sample)))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_jackknife_of_means_is_their_samples() {
+        let (a, b) = (vec![1.0, 2.0, 6.0], vec![3.0]);
+        let near = |found: Samples, expected: [f64; 3]| {
+            let off = found.iter().zip(expected).map(|(x, y)| (x - y).abs());
+            assert!(off.fold(0.0, f64::max) < 1e-9, "{found:?}");
+        };
+        near(jackknife(&[a.clone(), b.clone()], |means| means[0] + means[1]), [4.0, 5.0, 9.0]);
+        // Of a statistic that is not linear the mean is that of the means: 1 / 3.
+        let inverse = jackknife(&[a], |means| 1.0 / means[0]);
+        assert!((mean(&inverse) - 1.0 / 3.0).abs() < 1e-9, "{inverse:?}");
+        assert_eq!(jackknife(&[b], |means| means[0]), [3.0]);
+    }
+
+    #[test]
+    fn ranks_count_from_the_largest() {
+        assert_eq!((ranked([1.0, 3.0, 2.0], 0), ranked([1.0, 3.0, 2.0], 2)), (3.0, 1.0));
+        assert!(ranked([1.0], 1).is_nan());
+        assert_eq!(largest_in_each_run(&[vec![1.0, 5.0], vec![2.0, 4.0]]), [1, 0]);
+        assert_eq!(share_of_runs(&[0.0, 2.0], |sample| sample > 1.0), [0.0, 1.0]);
+    }
 
     #[test]
     fn runs_belong_together_by_their_numbers() {

@@ -1,6 +1,6 @@
 //! What sfu's claims speak of and no cell of a table says: rounds, bursts, variation.
 
-use super::samples::{less, max, mean, min, per_run, ratio};
+use super::samples::{less, max, mean, min, per_run, ratio, scaled};
 use super::{Function, losses};
 use crate::run::trace::{Trace, series};
 use crate::run::{Number, Part, PointRuns, Ran};
@@ -196,8 +196,10 @@ fn vegas(ran: &Ran) -> Numbers {
 fn repairs_of_vegas(ran: &Ran) -> Numbers {
     let of = |tcp: &str, column: &str| of_errors(ran, "1e-6", tcp, column);
     let timeouts = less(&of(VEGAS, "timeouts")?, &of(RENO, "timeouts")?);
-    let share =
-        |tcp: &str| Ok::<_, String>(ratio(&of(tcp, "retransmissions")?, &of(tcp, "goodput_bps")?));
+    let share = |tcp: &str| {
+        let delivered = scaled(&of(tcp, "delivered_bytes")?, 1.0 / DATA);
+        Ok::<_, String>(ratio(&of(tcp, "retransmissions")?, &delivered))
+    };
     let repeated = less(&share(VEGAS)?, &share(RENO)?);
     Ok(vec![
         Number { name: "timeouts-vegas-less-reno".to_owned(), samples: timeouts },

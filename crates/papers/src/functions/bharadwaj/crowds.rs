@@ -1,10 +1,11 @@
 //! bharadwaj-2001, figures 11 to 14: ten to forty transfers at once.
 
 use super::{
-    BYTES, COUNT, END_TO_END, Function, IW_1, IW_4, IW_16, Number, Numbers, Ran, VARIANT, group,
-    max, mean, min,
+    BYTES, COUNT, END_TO_END, Function, IW_1, IW_4, IW_16, Numbers, Ran, Samples, VARIANT, group,
+    jackknife, max, mean, min, samples,
 };
-use crate::run::Part;
+use crate::functions::samples::{largest_in_each_run, less, share_of_runs};
+use crate::run::{Part, PointRuns};
 use bentpipe_lab::tables::Table;
 
 /// By claim.
@@ -22,139 +23,162 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
 const COUNTS: [&str; 4] = ["10", "20", "30", "40"];
 const RATE: f64 = 8e6;
 
-/// A column of the group of all transfers, on the mean over the runs.
-fn all(part: &Part, bytes: &str, count: &str, variant: &str, column: &str) -> Result<f64, String> {
+/// A column of the group of all transfers.
+fn all(
+    part: &Part,
+    bytes: &str,
+    count: &str,
+    variant: &str,
+    column: &str,
+) -> Result<Samples, String> {
     group(part, &[(BYTES, bytes), (COUNT, count), (VARIANT, variant)], "all", column)
 }
 
-/// The mean of the transfers' throughputs, times their number, as a share of the link.
-fn utilisation(part: &Part, bytes: &str, count: &str, variant: &str) -> Result<f64, String> {
-    Ok(all(part, bytes, count, variant, "goodput_sum_bps")? / RATE)
+/// The sum of the transfers' throughputs, by number and variant.
+fn sums(
+    part: &Part,
+    bytes: &str,
+    counts: &[&str],
+    variants: &[&str],
+) -> Result<Vec<Samples>, String> {
+    let pairs =
+        counts.iter().flat_map(|count| variants.iter().map(move |variant| (count, variant)));
+    let of = |(count, variant): (&&str, &&str)| all(part, bytes, count, variant, "goodput_sum_bps");
+    pairs.map(of).collect()
+}
+
+/// The second of each two over the first.
+fn ratios(means: &[f64]) -> impl Iterator<Item = f64> {
+    means.chunks(2).map(|pair| pair[1] / pair[0])
 }
 
 fn small_transfers(ran: &Ran) -> Numbers {
-    let part = ran.part("many")?;
-    let (mut shares, mut ratios) = (Vec::new(), Vec::new());
-    for count in COUNTS {
-        let (plain, split) = (
-            utilisation(part, "10KB", count, END_TO_END)?,
-            utilisation(part, "10KB", count, IW_1)?,
-        );
-        shares.extend([plain, split]);
-        ratios.push(split / plain);
-    }
+    let found = sums(ran.part("many")?, "10KB", &COUNTS, &[END_TO_END, IW_1])?;
+    let shares = jackknife(&found, |means| max(means.iter().map(|sum| sum / RATE)));
     Ok(vec![
-        Number::new("largest-utilisation", max(shares)),
-        Number::new("least-iw-1-to-end-to-end", min(ratios.clone())),
-        Number::new("largest-iw-1-to-end-to-end", max(ratios)),
+        samples("largest-utilisation", shares),
+        samples("least-iw-1-to-end-to-end", jackknife(&found, |means| min(ratios(means)))),
+        samples("largest-iw-1-to-end-to-end", jackknife(&found, |means| max(ratios(means)))),
     ])
 }
 
 fn one_round_trip(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
-    let share = |iw: &str| utilisation(part, "10KB", "10", iw);
+    let found = sums(part, "10KB", &["10"], &[IW_1, IW_16])?;
     Ok(vec![
-        Number::new("iw-16-s", all(part, "10KB", "10", IW_16, "completion_per_flow_s")?),
-        Number::new("iw-16-to-1", share(IW_16)? / share(IW_1)?),
+        samples("iw-16-s", all(part, "10KB", "10", IW_16, "completion_per_flow_s")?),
+        samples("iw-16-to-1", jackknife(&found, |means| means[1] / means[0])),
     ])
 }
 
-/// End to end: where the spread of throughputs grows.
+/// End to end: where the spread of throughputs grows, in each run.
 fn spread(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
     let of = |count: &str| all(part, "100KB", count, END_TO_END, "goodput_variation");
     let spreads = COUNTS.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
-    let steps: Vec<f64> = spreads.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let step = steps.iter().position(|step| *step == max(steps.clone())).unwrap_or(0);
+    let steps: Vec<Samples> = spreads.windows(2).map(|pair| less(&pair[1], &pair[0])).collect();
+    let ends = largest_in_each_run(&steps).into_iter().map(|step| 10.0 * (step as f64 + 2.0));
     Ok(vec![
-        Number::new("variation-30-to-10", spreads[2] / spreads[0]),
-        Number::new("largest-step-ends-at", 10.0 * (step as f64 + 2.0)),
+        samples("variation-30-to-10", jackknife(&spreads, |means| means[2] / means[0])),
+        samples("largest-step-ends-at", ends.collect()),
     ])
 }
 
 /// What the initial window alone makes of the utilisation with ten transfers.
 fn range_of_windows(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
-    let range = |bytes: &str| -> Result<f64, String> {
-        let of = |iw: &str| utilisation(part, bytes, "10", iw);
-        let found = [of(IW_1)?, of(IW_4)?, of(IW_16)?];
-        Ok((max(found) - min(found)) / found[0])
+    let range = |name: &str, bytes: &str| {
+        let found = sums(part, bytes, &["10"], &[IW_1, IW_4, IW_16])?;
+        let range =
+            |means: &[f64]| (max(means.iter().copied()) - min(means.iter().copied())) / means[0];
+        Ok(samples(name, jackknife(&found, range)))
     };
-    Ok(vec![Number::new("range-10KB", range("10KB")?), Number::new("range-100KB", range("100KB")?)])
+    [("range-10KB", "10KB"), ("range-100KB", "100KB")]
+        .into_iter()
+        .map(|(name, bytes)| range(name, bytes))
+        .collect()
+}
+
+/// The share of a point's transfers that have reduced their window once at most, in each run.
+fn short(point: &PointRuns, transfers: u32) -> Result<Samples, String> {
+    let of = |transfer: u32| {
+        let name = format!("main.{transfer}");
+        let reductions = point.column(Table::Results, &[("flow", &name)], "window_reductions")?;
+        Ok(share_of_runs(&reductions, |reductions| reductions <= 1.0))
+    };
+    let each = (1..=transfers).map(of).collect::<Result<Vec<_>, String>>()?;
+    Ok(super::per_run(&each, mean))
 }
 
 /// A first cycle of congestion avoidance ends with the window's second reduction: the share of the
 /// transfers end to end that are over before.
 fn short_lives(ran: &Ran) -> Numbers {
     let part = ran.part("many")?;
-    let mut shares = Vec::new();
-    for count in COUNTS {
+    let share = |count: &str| {
         let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, END_TO_END)])?;
-        let transfers: u32 = count.parse().map_err(|_| "no number of transfers")?;
-        let mut short = 0.0;
-        for transfer in 1..=transfers {
-            let name = format!("main.{transfer}");
-            let rows = [("flow", name.as_str())];
-            let reductions = point.column(Table::Results, &rows, "window_reductions")?;
-            let within = reductions.iter().map(|n| f64::from(u8::from(*n <= 1.0)));
-            short += mean(&within.collect::<Vec<_>>());
-        }
-        shares.push(short / f64::from(transfers));
-    }
-    Ok(vec![Number::new("least-share", min(shares))])
+        short(point, count.parse().map_err(|_| "no number of transfers")?)
+    };
+    let shares = COUNTS.into_iter().map(share).collect::<Result<Vec<_>, String>>()?;
+    Ok(vec![samples("least-share", jackknife(&shares, |means| min(means.iter().copied())))])
+}
+
+/// What the congested link's gateway, the server and the first gateway have retransmitted for it.
+/// What the queues of the other links have dropped is no loss of the congested one.
+fn repairs(part: &Part, count: &str) -> Result<[Samples; 3], String> {
+    let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, IW_1)])?;
+    let dropped = |link: &str, from: &str| {
+        point.column(Table::Links, &[("link", link), ("from", from)], "dropped_packets")
+    };
+    let gateway =
+        |name: &str, column: &str| point.column(Table::Gateways, &[("gateway", name)], column);
+    let server = point.column(Table::Runs, &[], "retransmissions")?;
+    Ok([
+        gateway("g2", "lan_retransmissions")?,
+        less(&server, &dropped("near", "server")?),
+        less(&gateway("g1", "satellite_retransmissions")?, &dropped("sat", "g1")?),
+    ])
 }
 
 fn congested(ran: &Ran) -> Numbers {
     let part = ran.part("congested")?;
-    let ratio = |bytes: &str, count: &str| {
-        let of = |variant: &str| utilisation(part, bytes, count, variant);
-        Ok::<f64, String>(of(IW_1)? / of(END_TO_END)?)
+    let least = |bytes: &str, counts: &[&str]| {
+        let found = sums(part, bytes, counts, &[END_TO_END, IW_1])?;
+        Ok::<_, String>(jackknife(&found, |means| min(ratios(means))))
     };
-    let large =
-        COUNTS.into_iter().map(|count| ratio("100KB", count)).collect::<Result<Vec<_>, _>>()?;
-    let small =
-        COUNTS[1..].iter().map(|count| ratio("10KB", count)).collect::<Result<Vec<_>, _>>()?;
     let mut repaired = Vec::new();
     for count in COUNTS {
-        let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, IW_1)])?;
-        let of = |table, rows: &[(&str, &str)], column: &str| {
-            point.column(table, rows, column).map(|found| mean(&found))
-        };
-        let near = of(Table::Gateways, &[("gateway", "g2")], "lan_retransmissions")?;
-        // What the queues of the other links have dropped is no loss of the congested one.
-        let first = of(Table::Links, &[("link", "near"), ("from", "server")], "dropped_packets")?;
-        let second = of(Table::Links, &[("link", "sat"), ("from", "g1")], "dropped_packets")?;
-        let server = of(Table::Runs, &[], "retransmissions")? - first;
-        let g1 = of(Table::Gateways, &[("gateway", "g1")], "satellite_retransmissions")? - second;
-        repaired.push(near / (near + server.max(0.0) + g1.max(0.0)));
+        repaired.extend(repairs(part, count)?);
     }
+    let by_g2 = |each: &[f64]| each[0] / (each[0] + each[1].max(0.0) + each[2].max(0.0));
     Ok(vec![
-        Number::new("least-100KB", min(large)),
-        Number::new("least-10KB", min(small)),
-        Number::new("least-share-repaired-by-g2", min(repaired)),
+        samples("least-100KB", least("100KB", &COUNTS)?),
+        samples("least-10KB", least("10KB", &COUNTS[1..])?),
+        samples(
+            "least-share-repaired-by-g2",
+            jackknife(&repaired, |means| min(means.chunks(3).map(by_g2))),
+        ),
     ])
 }
 
 fn congested_windows(ran: &Ran) -> Numbers {
-    let part = ran.part("congested")?;
-    let mut ratios = Vec::new();
-    for count in COUNTS {
-        let of = |iw: &str| utilisation(part, "100KB", count, iw);
-        ratios.push(of(IW_16)? / of(IW_1)?);
-    }
-    Ok(vec![Number::new("largest-iw-16-to-1", max(ratios))])
+    let found = sums(ran.part("congested")?, "100KB", &COUNTS, &[IW_1, IW_16])?;
+    Ok(vec![samples("largest-iw-16-to-1", jackknife(&found, |means| max(ratios(means))))])
 }
 
+/// Where the spread with a window of 16 is the largest, and how much less it is there with 1.
 fn congested_spread(ran: &Ran) -> Numbers {
     let part = ran.part("congested")?;
-    let of = |count: &str, iw: &str| all(part, "100KB", count, iw, "goodput_variation");
     let mut found = Vec::new();
     for count in COUNTS {
-        found.push((of(count, IW_16)?, of(count, IW_1)?));
+        found.push(all(part, "100KB", count, IW_16, "goodput_variation")?);
+        found.push(all(part, "100KB", count, IW_1, "goodput_variation")?);
     }
-    let (wide, narrow) = found.into_iter().fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
+    let widest = |means: &[f64]| {
+        let pairs = means.chunks(2).map(|pair| (pair[0], pair[0] - pair[1]));
+        pairs.fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
+    };
     Ok(vec![
-        Number::new("largest-variation-iw-16", wide),
-        Number::new("less-that-of-iw-1", wide - narrow),
+        samples("largest-variation-iw-16", jackknife(&found, |means| widest(means).0)),
+        samples("less-that-of-iw-1", jackknife(&found, |means| widest(means).1)),
     ])
 }

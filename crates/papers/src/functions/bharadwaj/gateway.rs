@@ -2,7 +2,7 @@
 
 use super::{
     BYTES, END_TO_END, Function, GATEWAYS, IW_1, IW_16, Number, Numbers, RATE, RATES, RTT, Ran,
-    VARIANT, flow, less, max, mean, min, one, per_run, samples,
+    Samples, VARIANT, flow, jackknife, less, max, mean, min, one, per_run, samples,
 };
 use crate::run::Part;
 use crate::run::trace::series;
@@ -115,36 +115,52 @@ fn errors_by_size(ran: &Ran) -> Numbers {
     ])
 }
 
-/// The bit-error rate at which the efficiency first falls below half of that without errors, on
-/// logarithmic axes between the swept rates.
-fn half_efficiencies(ran: &Ran) -> Numbers {
+/// The efficiency at a link rate without errors, and at the swept bit-error rates, of which the
+/// logarithms come first.
+fn efficiencies(ran: &Ran, rate: &str) -> Result<(Vec<f64>, Vec<Samples>), String> {
     let errors = ran.part("errors")?;
-    let mut halves = Vec::new();
-    for rate in RATES {
-        let clean = one(ran.part("clean")?, &[(RATE, rate)], "efficiency")?;
-        let mut curve = Vec::new();
-        for point in errors.points.iter().filter(|point| point.value(RATE) == Some(rate)) {
-            let bits = point.value("link.sat.bit-errors").and_then(|bits| bits.parse::<f64>().ok());
-            let bits = bits.ok_or("no bit-error rate")?;
-            let found = flow(
-                errors,
-                &[(RATE, rate), ("link.sat.bit-errors", &bits.to_string())],
-                "efficiency",
-            );
-            curve.push((bits.ln(), super::mean(&found?) / clean));
-        }
-        curve.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let crossing = curve.windows(2).find(|pair| pair[0].1 >= 0.5 && pair[1].1 < 0.5);
-        let pair = crossing.ok_or_else(|| format!("{rate}: the efficiency never halves"))?;
-        let part = (pair[0].1 - 0.5) / (pair[0].1 - pair[1].1);
-        halves.push((pair[0].0 + part * (pair[1].0 - pair[0].0)).exp());
+    let mut curve = Vec::new();
+    for point in errors.points.iter().filter(|point| point.value(RATE) == Some(rate)) {
+        let bits = point.value("link.sat.bit-errors").and_then(|bits| bits.parse::<f64>().ok());
+        let bits = bits.ok_or("no bit-error rate")?;
+        let at = [(RATE, rate), ("link.sat.bit-errors", &bits.to_string())];
+        curve.push((bits.ln(), flow(errors, &at, "efficiency")?));
     }
+    curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (bits, found): (Vec<f64>, Vec<Samples>) = curve.into_iter().unzip();
+    let clean = flow(ran.part("clean")?, &[(RATE, rate)], "efficiency")?;
+    Ok((bits, std::iter::once(clean).chain(found).collect()))
+}
+
+/// The bit-error rate at which the efficiency (the first is that without errors) first falls below
+/// half, on logarithmic axes between the swept rates.
+fn half(bits: &[f64], efficiencies: &[f64]) -> f64 {
+    let curve: Vec<f64> = efficiencies[1..].iter().map(|x| x / efficiencies[0]).collect();
+    let crossing = curve.windows(2).position(|pair| pair[0] >= 0.5 && pair[1] < 0.5);
+    let Some(at) = crossing else { return f64::NAN };
+    let part = (curve[at] - 0.5) / (curve[at] - curve[at + 1]);
+    (bits[at] + part * (bits[at + 1] - bits[at])).exp()
+}
+
+fn half_efficiencies(ran: &Ran) -> Numbers {
+    let found = RATES.map(|rate| efficiencies(ran, rate));
+    let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let bits = &found[0].0;
+    let of = |rate: usize| jackknife(&found[rate].1, |means| half(bits, means));
+    let faster = |rate: usize| {
+        let both = [found[rate].1.clone(), found[rate + 1].1.clone()].concat();
+        let ratio = |means: &[f64]| {
+            let (slow, fast) = means.split_at(means.len() / 2);
+            half(bits, slow) / half(bits, fast)
+        };
+        jackknife(&both, ratio)
+    };
     Ok(vec![
-        Number::new("half-384k", halves[0]),
-        Number::new("half-1536k", halves[1]),
-        Number::new("half-8M", halves[2]),
-        Number::new("half-384k-to-1536k", halves[0] / halves[1]),
-        Number::new("half-1536k-to-8M", halves[1] / halves[2]),
+        samples("half-384k", of(0)),
+        samples("half-1536k", of(1)),
+        samples("half-8M", of(2)),
+        samples("half-384k-to-1536k", faster(0)),
+        samples("half-1536k-to-8M", faster(1)),
     ])
 }
 

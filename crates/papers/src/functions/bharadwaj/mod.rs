@@ -8,7 +8,7 @@ mod proxy;
 mod sets;
 
 use super::Function;
-use super::samples::{less, max, mean, min, per_run};
+use super::samples::{Samples, jackknife, less, max, mean, min, per_run, ranked};
 use crate::run::{Number, Part, Ran};
 use bentpipe_lab::tables::Table;
 
@@ -48,9 +48,9 @@ fn one(part: &Part, at: &[(&str, &str)], column: &str) -> Result<f64, String> {
     Ok(mean(&flow(part, at, column)?))
 }
 
-/// The mean of a column of a group over the runs.
-fn group(part: &Part, at: &[(&str, &str)], name: &str, column: &str) -> Result<f64, String> {
-    Ok(mean(&part.point(at)?.column(Table::Groups, &[("group", name)], column)?))
+/// A column of a group, one value for each run.
+fn group(part: &Part, at: &[(&str, &str)], name: &str, column: &str) -> Result<Samples, String> {
+    part.point(at)?.column(Table::Groups, &[("group", name)], column)
 }
 
 /// What of a throughput is left, where a transfer took `clean` seconds without errors and `times`

@@ -2,7 +2,7 @@
 
 use super::{
     BYTES, END_TO_END, Function, GATEWAYS, IW_1, IW_16, Number, Numbers, RATE, RATES, Ran, SIZES,
-    VARIANT, flow, kept, less, max, mean, min, one, per_run, samples,
+    VARIANT, flow, jackknife, kept, less, max, mean, min, one, per_run, samples,
 };
 use bentpipe_lab::tables::Table;
 
@@ -173,17 +173,18 @@ fn fack_at_errors(ran: &Ran) -> Numbers {
 fn errors_by_rate(ran: &Ran) -> Numbers {
     let [slow, middle, fast] = RATES.map(|rate| left(ran, "errors", &[(BITS, "1e-6")], rate));
     let (slow, middle, fast) = (slow?, middle?, fast?);
-    let mut differences = Vec::new();
+    let mut curves = Vec::new();
     for errors in ["10", "30", "100", "300", "1000"] {
-        let of = |rate: &str| left(ran, "normalised", &[(ERRORS, errors)], rate);
-        let curves = RATES.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        let heights: Vec<f64> = curves.iter().map(|curve| super::mean(curve)).collect();
-        differences.push(max(heights.clone()) - min(heights));
+        for rate in RATES {
+            curves.push(left(ran, "normalised", &[(ERRORS, errors)], rate)?);
+        }
     }
+    let apart = |heights: &[f64]| max(heights.iter().copied()) - min(heights.iter().copied());
+    let largest = |means: &[f64]| max(means.chunks(RATES.len()).map(apart));
     Ok(vec![
         samples("kept-384k-less-1536k", less(&slow, &middle)),
         samples("kept-1536k-less-8M", less(&middle, &fast)),
-        Number::new("largest-difference-of-rates", max(differences)),
+        samples("largest-difference-of-rates", jackknife(&curves, largest)),
     ])
 }
 

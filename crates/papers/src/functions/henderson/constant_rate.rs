@@ -2,6 +2,7 @@
 
 use super::{Function, LONG, Numbers, SHORT, Samples, at, flow, jain, less, mean, number, ratio};
 use super::{max_by_mean, min_by_mean, throughput, used, utilisation};
+use crate::functions::samples::{jackknife, largest_in_each_run, max, min};
 use crate::run::{Number, PointRuns, Ran};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -124,13 +125,15 @@ fn several_gateways(ran: &Ran) -> Numbers {
     ])
 }
 
+/// In each run.
 fn best_constant(ran: &Ran) -> Numbers {
-    let number = |topology| {
-        let indices = indices(ran, topology)?;
-        let (c, _) = best(&indices, u32::MAX)?;
-        Ok(Number::new(format!("best-constant-{topology}"), f64::from(*c)))
+    let of = |topology| {
+        let indices: Vec<Samples> = indices(ran, topology)?.into_iter().map(|of| of.1).collect();
+        let best =
+            largest_in_each_run(&indices).into_iter().map(|place| f64::from(CONSTANTS[place]));
+        Ok(number(format!("best-constant-{topology}"), best.collect()))
     };
-    TOPOLOGIES.into_iter().map(number).collect()
+    TOPOLOGIES.into_iter().map(of).collect()
 }
 
 fn bound(ran: &Ran) -> Numbers {
@@ -146,19 +149,22 @@ fn bound(ran: &Ran) -> Numbers {
     Ok(numbers)
 }
 
-/// Constants within 0.02 of the best index and of the best utilisation in all topologies.
+/// How far the best constant is from the best index or the best utilisation, in whichever of the
+/// topologies it is the farthest.
 fn good_everywhere(ran: &Ran) -> Numbers {
-    let mut good = CONSTANTS.to_vec();
+    let mut rows = Vec::new();
     for topology in TOPOLOGIES {
-        let indices = indices(ran, topology)?;
-        let filled = |c| Ok((c, filled(of(ran, topology, &constant(c))?, topology)?));
-        let filled = CONSTANTS.into_iter().map(filled).collect::<Result<Vec<_>, String>>()?;
-        for each in [&indices, &filled] {
-            let most = mean(&best(each, u32::MAX)?.1);
-            good.retain(|c| each.iter().any(|(of, x)| of == c && mean(x) >= most - 0.02));
+        rows.extend(indices(ran, topology)?.into_iter().map(|(_, index)| index));
+        for c in CONSTANTS {
+            rows.push(filled(of(ran, topology, &constant(c))?, topology)?);
         }
     }
-    Ok(vec![Number::new("constants-good-everywhere", good.len() as f64)])
+    let least = |means: &[f64]| {
+        let rows: Vec<&[f64]> = means.chunks(CONSTANTS.len()).collect();
+        let short = |c: usize| max(rows.iter().map(|row| max(row.iter().copied()) - row[c]));
+        min((0..CONSTANTS.len()).map(short))
+    };
+    Ok(vec![number("least-shortfall", jackknife(&rows, least))])
 }
 
 /// Constants that are fairer than standard TCP by 0.05 and use nine tenths of the link.

@@ -2,6 +2,7 @@
 
 use super::{Function, Numbers, SHORT, Samples, at, jain, less, max_by_mean, mean, number, ratio};
 use super::{LONG, min_by_mean, per_run, throughput, used, utilisation};
+use crate::functions::samples::{jackknife, largest_in_each_run, max, min};
 use crate::run::{Number, PointRuns, Ran};
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -117,7 +118,8 @@ fn newreno_over_fifo(ran: &Ran) -> Numbers {
         let rates = curve.throughputs(ran, ("off", FIFO))?;
         let best = (0..KS.len()).max_by(|a, b| mean(&rates[*a]).total_cmp(&mean(&rates[*b])));
         let best = best.ok_or("no K")?;
-        numbers.push(Number::new(format!("best-constant-{topology}"), f64::from(KS[best])));
+        let each = largest_in_each_run(&rates).into_iter().map(|place| f64::from(KS[place]));
+        numbers.push(number(format!("best-constant-{topology}"), each.collect()));
         let fall = ratio(&rates[7], &rates[best]);
         numbers.push(number(format!("fall-at-32-{topology}"), fall));
     }
@@ -153,14 +155,17 @@ fn whose_loss(ran: &Ran) -> Numbers {
     let six = [&LONG[..], &SHORT].concat();
     let rates = six.iter().map(|name| throughput(before, name)).collect::<Result<Vec<_>, _>>()?;
     let fair = mean(&per_run(&rates, mean));
-    let mut losses = [Vec::new(), Vec::new()];
+    let mut losses = Vec::new();
     for (name, rate) in six.iter().zip(&rates).skip(1) {
-        let rich = usize::from(mean(rate) > fair);
-        losses[rich].push(less(rate, &throughput(after, name)?));
+        let loss = less(rate, &throughput(after, name)?);
+        losses.push((mean(rate) > fair, loss));
     }
-    let [poor, rich] = losses.map(|each| per_run(&each, |losses| losses.iter().sum()));
-    let share = mean(&rich) / (mean(&rich) + mean(&poor));
-    Ok(vec![Number::new("borne-by-the-rich", share)])
+    let (rich, columns): (Vec<bool>, Vec<Samples>) = losses.into_iter().unzip();
+    let share = |means: &[f64]| {
+        let of_rich = means.iter().zip(&rich).filter(|(_, rich)| **rich).map(|(loss, _)| loss);
+        of_rich.sum::<f64>() / means.iter().sum::<f64>()
+    };
+    Ok(vec![number("borne-by-the-rich", jackknife(&columns, share))])
 }
 
 /// The largest deviation of another transfer's throughput, for the round trip for which it is
@@ -168,15 +173,17 @@ fn whose_loss(ran: &Ran) -> Numbers {
 fn as_if_shorter(ran: &Ran) -> Numbers {
     let bold = CURVES[1].at(ran, SACK_RED, 4)?;
     let others = [&LONG[1..], &SHORT].concat();
-    let deviation = |point: &PointRuns| {
-        let of = |name: &&str| {
-            let ratio = mean(&throughput(bold, name)?) / mean(&throughput(point, name)?);
-            Ok((ratio - 1.0).abs())
-        };
-        let each = others.iter().map(of).collect::<Result<Vec<f64>, String>>()?;
-        Ok::<_, String>(each.into_iter().fold(0.0, f64::max))
+    let mut columns =
+        others.iter().map(|name| throughput(bold, name)).collect::<Result<Vec<_>, _>>()?;
+    for point in &ran.part("shorter")?.points {
+        for name in &others {
+            columns.push(throughput(point, name)?);
+        }
+    }
+    let smallest = |means: &[f64]| {
+        let (bold, shorter) = means.split_at(others.len());
+        let of = |point: &[f64]| max(bold.iter().zip(point).map(|(a, b)| (a / b - 1.0).abs()));
+        min(shorter.chunks(others.len()).map(of))
     };
-    let points = ran.part("shorter")?.points.iter().map(deviation);
-    let points = points.collect::<Result<Vec<f64>, _>>()?;
-    Ok(vec![Number::new("largest-deviation", points.into_iter().fold(f64::INFINITY, f64::min))])
+    Ok(vec![number("largest-deviation", jackknife(&columns, smallest))])
 }

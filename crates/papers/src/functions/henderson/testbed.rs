@@ -1,11 +1,14 @@
 //! Figure 4.13: 10 MB over a satellite, by the round trip, for four variants.
 
 use super::{
-    DATA, Function, Numbers, PACKET, Samples, at, flow, mean, min_by_mean, number, ratio, scaled,
+    DATA, Function, Numbers, PACKET, Samples, at, flow, mean, min_by_mean, number, per_run, ratio,
+    scaled,
 };
+use crate::functions::samples::share_of_runs;
 use crate::run::packets::Packets;
 use crate::run::{Number, PointRuns, Ran};
 use bentpipe_core::tcp::cause::Cause;
+use bentpipe_lab::tables::Table;
 use bentpipe_scenario::repeat::SampleSummary;
 
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
@@ -111,12 +114,9 @@ fn sack_is_fastest(ran: &Ran) -> Numbers {
             leads.push(ratio(&goodput(ran, trip, SACK)?, &goodput(ran, trip, other)?));
         }
         let halvings = flow(point(ran, trip, SACK)?, "main", "first_recovery_reductions")?;
-        once.extend(halvings.into_iter().map(|n| f64::from(u8::from(n == 1.0))));
+        once.extend(share_of_runs(&halvings, |halvings| halvings == 1.0));
     }
-    Ok(vec![
-        number("smallest-lead", min_by_mean(leads)?),
-        Number::new("runs-with-one-halving", mean(&once)),
-    ])
+    Ok(vec![number("smallest-lead", min_by_mean(leads)?), number("runs-with-one-halving", once)])
 }
 
 fn sack_reno(ran: &Ran) -> Numbers {
@@ -146,10 +146,9 @@ fn reno(ran: &Ran) -> Numbers {
     let early = at(ran.part("early")?, &[])?;
     let timeouts = flow(early, "main", "timeouts")?;
     let halvings = flow(early, "main", "window_reductions")?;
-    let both =
-        timeouts.iter().zip(&halvings).map(|(t, h)| f64::from(u8::from(*t >= 1.0 && *h >= 2.0)));
-    let both: Samples = both.collect();
-    Ok(vec![Number::new("runs-with-timeout-and-halvings", mean(&both))])
+    let both = [timeouts, halvings];
+    let both = per_run(&both, |run| f64::from(u8::from(run[0] >= 1.0 && run[1] >= 2.0)));
+    Ok(vec![number("runs-with-timeout-and-halvings", both)])
 }
 
 fn low_orbits(ran: &Ran) -> Numbers {
@@ -165,8 +164,12 @@ fn min_time(_: &Ran) -> Numbers {
     Ok(vec![Number::new("least-time-s", 10e6 * 8.0 / SATELLITE)])
 }
 
+/// Of the transfers of the figure, over 600 ms: what the satellite carries that is not theirs.
 fn light_traffic(ran: &Ran) -> Numbers {
-    let point = at(ran.part("simulated")?, &[])?;
-    let load = scaled(&flow(point, "web", "goodput_bps")?, PACKET / DATA / SATELLITE);
+    let point = point(ran, 600, SACK)?;
+    let carried =
+        point.column(Table::Links, &[("link", "sat"), ("from", "g")], "delivered_bytes")?;
+    let own = scaled(&flow(point, "main", "delivered_bytes")?, PACKET / DATA);
+    let load = per_run(&[carried, own], |run| 1.0 - run[1] / run[0]);
     Ok(vec![number("load", load), Number::new("seeds", point.runs.len() as f64)])
 }
