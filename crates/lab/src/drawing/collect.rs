@@ -208,7 +208,7 @@ fn recorded_flows(experiment: &Experiment, plan: &Plan<'_>) -> Vec<String> {
     let of_flows = plan.y.column == "sequence" && !asked;
     let flows = (0..scenario.flows.len()).filter(recorded).filter(|_| of_flows);
     let flows = flows.map(|index| &scenario.flows[index]).filter(|flow| !flow.background);
-    flows.flat_map(|flow| flow.instances()).collect()
+    flows.flat_map(bentpipe_scenario::Flow::instances).collect()
 }
 
 /// A value of y as `figure` shows it.
