@@ -79,6 +79,11 @@ impl Announcement {
         }
     }
 
+    /// Which of these options a SYN-ACK with `options` accepts.
+    pub(crate) fn accepted(options: &TcpOptions) -> Announcement {
+        Announcement::beyond(&TcpOptions::default(), options)
+    }
+
     /// What both have.
     pub(crate) fn and(self, other: Announcement) -> Announcement {
         Announcement {

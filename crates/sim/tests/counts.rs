@@ -195,3 +195,20 @@ fn a_gateway_that_does_not_split_is_a_router() {
     assert_eq!(forwards.gateways.iter().map(counts).collect::<Vec<_>>(), [Some(0), Some(0)]);
     assert_eq!(split.gateways.iter().map(counts).collect::<Vec<_>>(), [Some(1), Some(1)]);
 }
+
+/// Hosts without timestamps and window scale between gateways that add them on the satellite leg.
+fn with_added_options() -> String {
+    let hosts = "tcp = \"linux,timestamps=off,window-scale=off\"";
+    ["1", "2"].iter().fold(GATEWAYS.replace("tcp = \"linux\"", hosts), |text, number| {
+        let gateway = format!("lan-links = \"lan{number}\"");
+        text.replace(&gateway, &format!("{gateway}\nsatellite.add-options = \"always\""))
+    })
+}
+
+#[test]
+fn a_full_segment_of_a_host_is_one_packet_over_the_satellite() {
+    let outcome = outcome(&with_added_options());
+    let packets = link(&outcome, "sat", "g1").counters.offered.packets;
+    // 1448 bytes each beside timestamps; then a SYN or its answer, and a FIN.
+    assert!((691..=700).contains(&packets), "{packets}");
+}

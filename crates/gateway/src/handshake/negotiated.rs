@@ -51,7 +51,7 @@ impl NegotiatedOptions {
     /// RFC 9293, 3.7.1: a SYN without MSS option.
     const DEFAULT_MSS: u16 = 536;
     /// A smaller MSS than any link has is an attack on our cost per byte.
-    const MIN_MSS: u16 = 64;
+    pub(super) const MIN_MSS: u16 = 64;
 
     /// `ours` is the SYN (or SYN-ACK) that we sent on the leg, `theirs` the one that came, and
     /// `limit` what the configuration lets an MSS option be.
@@ -85,7 +85,9 @@ impl NegotiatedOptions {
     }
 }
 
-/// The timestamps option, padded (RFC 7323, appendix A).
+/// Length of the timestamps option, padded (RFC 7323, appendix A).
+pub(super) const TIMESTAMPS_LEN: u16 = 12;
+
 fn options_len(timestamps: bool) -> Bytes {
-    if timestamps { Bytes::new(12) } else { Bytes::ZERO }
+    if timestamps { Bytes::from(TIMESTAMPS_LEN) } else { Bytes::ZERO }
 }

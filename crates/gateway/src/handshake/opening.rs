@@ -86,7 +86,8 @@ impl Opening {
         let mut out = synack_in.clone();
         out.flags = Flags::SYN | Flags::ACK;
         out.window = synack.window.min(config.first_window());
-        clamp_mss(config, sides[Leg::Client], ip, &mut out);
+        let ours = syn.added().and(Announcement::accepted(&synack_in.options));
+        clamp_mss(config, sides[Leg::Client], ip, ours, &mut out);
         // What only our own additions brought about, the client must not see.
         syn.added().take_off(&mut out.options);
         if let Some(added) = syn.peer_added() {

@@ -5,6 +5,7 @@
 //! split, and fields without a meaning in a SYN (the acknowledgment, the urgent pointer) go on as
 //! zero.
 
+use super::negotiated::{NegotiatedOptions, TIMESTAMPS_LEN};
 use super::obstacle::Obstacle;
 use crate::Side;
 use crate::announce::Announcement;
@@ -311,7 +312,8 @@ impl Syn {
     pub(super) fn sent(&self, config: &Config, ends: PerLeg<Endpoint>) -> TcpHeader {
         let mut syn = self.came(ends);
         syn.window = self.sent_window;
-        clamp_mss(config, self.from.other(), &self.ip(ends), &mut syn);
+        let added_by_peer = self.peer_added.unwrap_or_default();
+        clamp_mss(config, self.from.other(), &self.ip(ends), added_by_peer, &mut syn);
         if let Some(added) = self.peer_added {
             added.take_off(&mut syn.options);
         }
@@ -363,11 +365,23 @@ fn may_add(config: &Config, to: Side, peer_known: bool) -> bool {
         }
 }
 
-/// Lowers the MSS option of what goes to `to`. A host that has sent none is content with 536.
-pub(super) fn clamp_mss(config: &Config, to: Side, ip: &IpHeader, tcp: &mut TcpHeader) {
-    if let (Some(mss), Some(limit)) = (&mut tcp.options.mss, config.mss_limit(to, ip)) {
-        *mss = limit.min(*mss);
-    }
+/// Lowers the MSS option of what goes to `to`, where the other leg alone has the options `added`.
+///
+/// What the host of `to` sends goes on over that leg. RFC 6691 leaves options out of the MSS, so a
+/// full segment would not fit there with timestamps: its last 12 bytes would be a segment of their
+/// own. A host that has sent no MSS is content with 536.
+pub(super) fn clamp_mss(
+    config: &Config,
+    to: Side,
+    ip: &IpHeader,
+    added: Announcement,
+    tcp: &mut TcpHeader,
+) {
+    let Some(mss) = &mut tcp.options.mss else { return };
+    let limited = |side| config.mss_limit(side, ip).map_or(*mss, |limit| limit.min(*mss));
+    let within = |mss: u16| mss.saturating_sub(TIMESTAMPS_LEN).max(NegotiatedOptions::MIN_MSS);
+    let longest = if added.timestamps { within(limited(to.other())) } else { u16::MAX };
+    *mss = limited(to).min(longest);
 }
 
 pub(crate) fn without_ecn(ip: &IpHeader) -> IpHeader {

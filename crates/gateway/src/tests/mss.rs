@@ -50,3 +50,50 @@ fn a_number_limits_one_side() {
     let config = config(MssLimit::At(1000), MssLimit::Hosts);
     assert_eq!(sizes(config, Some(1460)), [(Some(1000), 1000), (Some(1460), 1460)]);
 }
+
+/// The MSS option that a host on the LAN without timestamps sees, where the satellite leg gets them
+/// or the server has not `accepted` them.
+fn beside_added_timestamps(mut config: Config, accepted: bool, announced: u16) -> Option<u16> {
+    config.add_options = AddOptions::Always;
+    let mut table = Table::new(config);
+    let options = TcpOptions { mss: Some(announced), ..TcpOptions::default() };
+    let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    table.send(Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    let timestamps = accepted.then_some(Timestamps { value: 500, echo: 0 });
+    let synack = TcpHeader { options: TcpOptions { timestamps, ..options }, ..synack };
+    table.send(Side::Satellite, synack, b"")[0].tcp.options.mss
+}
+
+#[test]
+fn a_host_without_timestamps_leaves_room_for_those_of_the_satellite_leg() {
+    let of = |config: Config, accepted| beside_added_timestamps(config, accepted, 1460);
+    assert_eq!(of(Config::default(), true), Some(1448));
+    assert_eq!(of(Config::default(), false), Some(1460), "no room for what is not there");
+    let clamp = config(MssLimit::Hosts, MssLimit::Clamp);
+    assert_eq!(of(clamp, true), Some(1360), "the satellite has no limit of its own");
+    let both = config(MssLimit::Clamp, MssLimit::Clamp);
+    assert_eq!(of(both, true), Some(1348));
+    let numbers = config(MssLimit::At(1400), MssLimit::At(1400));
+    assert_eq!(of(numbers, true), Some(1388));
+    assert_eq!(of(config(MssLimit::Hosts, MssLimit::At(1000)), true), Some(1000));
+    let small = |announced| beside_added_timestamps(Config::default(), true, announced);
+    assert_eq!((small(70), small(5)), (Some(64), Some(5)), "never less than we take, nor upwards");
+}
+
+#[test]
+fn a_full_segment_of_the_lan_is_one_on_the_satellite_leg() {
+    let mut table = Table::new(Config { add_options: AddOptions::Always, ..Config::default() });
+    let options = TcpOptions { mss: Some(1460), ..TcpOptions::default() };
+    let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    let syn = table.send(Side::Lan, TcpHeader { options, ..syn }, b"");
+    assert_eq!(syn[0].tcp.options.mss, Some(1460), "the LAN's segments need no room");
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    let synack = TcpHeader { options: Table::stamped(), ..synack };
+    let mss = table.send(Side::Satellite, synack, b"")[0].tcp.options.mss.expect("it had one");
+    table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"");
+    let data = Table::segment(Side::Lan, 1, 1, Flags::ACK);
+    let sent = table.send(Side::Lan, data, &vec![7; mss.into()]);
+    let lengths = sent.iter().filter(|sent| sent.to == Side::Satellite).map(Transmit::payload_len);
+    assert_eq!(lengths.collect::<Vec<_>>(), [1448]);
+}
