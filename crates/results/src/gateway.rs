@@ -46,6 +46,14 @@ pub struct LegCounts {
     pub retransmitted_bytes: Option<u64>,
     /// Retransmission timeouts towards it.
     pub timeouts: Option<u64>,
+    /// Of these, those that ended a fast recovery.
+    pub recovery_timeouts: Option<u64>,
+    /// Episodes of fast recovery towards it.
+    pub recoveries: Option<u64>,
+    /// Reductions of congestion windows towards it.
+    pub reductions: Option<u64>,
+    /// Connections whose window towards it was reduced in a second episode.
+    pub reduced_again: Option<u64>,
 }
 
 impl GatewayRow {

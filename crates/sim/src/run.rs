@@ -247,6 +247,10 @@ fn gateway(name: String, summary: &Summary) -> GatewayRow {
                 retransmissions: Some(leg.retransmissions),
                 retransmitted_bytes: Some(leg.retransmitted_bytes),
                 timeouts: Some(leg.timeouts),
+                recovery_timeouts: Some(leg.recovery_timeouts),
+                recoveries: Some(leg.recoveries),
+                reductions: Some(leg.reductions),
+                reduced_again: Some(leg.reduced_again),
             }
         }),
         mean_held: None,

@@ -2,6 +2,7 @@
 
 use crate::support::{extended, link, main_flow, outcome, timeouts};
 use bentpipe_core::time::Duration;
+use bentpipe_gateway::Side;
 use bentpipe_results::{ExtendedCounts, GatewayRow};
 
 /// A path without loss through two gateways: the far host's acknowledgment of the FIN takes half a
@@ -211,4 +212,23 @@ fn a_full_segment_of_a_host_is_one_packet_over_the_satellite() {
     let packets = link(&outcome, "sat", "g1").counters.offered.packets;
     // 1448 bytes each beside timestamps; then a SYN or its answer, and a FIN.
     assert!((691..=700).contains(&packets), "{packets}");
+}
+
+#[test]
+fn the_legs_of_a_gateway_count_their_own_losses() {
+    let lossy = GATEWAYS.replace("queue = \"2bdp\"", "queue = \"2bdp\"\nloss = 0.03");
+    let outcome = outcome(&lossy);
+    let g1 = &outcome.gateways[0];
+    let (lan, satellite) = (&g1.legs[Side::Lan], &g1.legs[Side::Satellite]);
+    let none = [lan.retransmissions, lan.recoveries, lan.reductions, lan.reduced_again];
+    assert_eq!(none, [Some(0); 4], "the client's acknowledgments are all that goes there");
+    assert!(satellite.recoveries >= Some(1), "{satellite:?}");
+    // A gateway takes these losses for the link's, and reduces nothing, unless it is to heed them.
+    let heed = lossy.replace(
+        "lan-links = \"lan1\"",
+        "lan-links = \"lan1\"\nsatellite.tcp.congestion = \"cubic\"",
+    );
+    let g1 = &self::outcome(&heed).gateways[0].legs[Side::Satellite];
+    assert!(g1.reductions >= Some(2), "{g1:?}");
+    assert_eq!(g1.reduced_again, Some(1), "the one connection: {g1:?}");
 }

@@ -179,6 +179,10 @@ fn gateway_row(name: &str, before: &Value, after: &Value) -> GatewayRow {
                 retransmissions: count("retransmissions"),
                 retransmitted_bytes: count("retransmitted_bytes"),
                 timeouts: count("timeouts"),
+                recovery_timeouts: count("recovery_timeouts"),
+                recoveries: count("recoveries"),
+                reductions: count("window_reductions"),
+                reduced_again: count("flows_reduced_again"),
             }
         }),
         mean_held: None,
@@ -202,11 +206,12 @@ mod tests {
         let after = json!({
             "split": 3,
             "released": released(2, 4),
-            "legs": { "satellite": { "timeouts": 7 } },
+            "legs": { "satellite": { "timeouts": 7, "window_reductions": 9 } },
         });
         let row = gateway_row("g", &before, &after);
         assert_eq!((row.split, row.released), (Some(2), Some(21)));
         assert_eq!(row.legs[Side::Satellite].timeouts, Some(7), "nothing before is none before");
+        assert_eq!(row.legs[Side::Satellite].reductions, Some(9));
         assert_eq!((row.closed, row.forwarded_flows), (None, None));
         assert_eq!(row.forwarded_for(&Reason::ALL), None);
         assert_eq!(row.legs[Side::Lan].timeouts, None);

@@ -131,6 +131,12 @@ pub(super) fn text(totals: &Totals, transfers: &Transfers, condition: &Condition
     by_side("retransmission_timeouts_total", "Retransmission timeouts towards a side", &|side| {
         summary.side(side).timeouts
     });
+    by_side("fast_recoveries_total", "Episodes of fast recovery towards a side", &|side| {
+        summary.side(side).recoveries
+    });
+    by_side("window_reductions_total", "Congestion windows reduced towards a side", &|side| {
+        summary.side(side).reductions
+    });
     by_side("discarded_segments_total", "Segments from a side discarded at a backlog", &|side| {
         summary.side(side).discarded
     });

@@ -18,6 +18,15 @@ pub struct SideStats {
     pub retransmitted_bytes: u64,
     /// Retransmission timeouts towards it.
     pub timeouts: u64,
+    /// Of these, those that ended a fast recovery.
+    pub recovery_timeouts: u64,
+    /// Episodes of fast recovery towards it.
+    pub recoveries: u64,
+    /// Reductions of congestion windows towards it: for losses, timeouts and ECN marks.
+    pub reductions: u64,
+    /// Connections whose window towards it was reduced in a second episode: a whole cycle of
+    /// congestion avoidance lies between. A timeout that ends a fast recovery is of its episode.
+    pub reduced_again: u64,
     /// Segments from it that were discarded because their stream had a backlog.
     pub discarded: u64,
 }
@@ -174,6 +183,10 @@ impl Summary {
                     retransmissions: by(a.retransmissions, b.retransmissions),
                     retransmitted_bytes: by(a.retransmitted_bytes, b.retransmitted_bytes),
                     timeouts: by(a.timeouts, b.timeouts),
+                    recovery_timeouts: by(a.recovery_timeouts, b.recovery_timeouts),
+                    recoveries: by(a.recoveries, b.recoveries),
+                    reductions: by(a.reductions, b.reductions),
+                    reduced_again: by(a.reduced_again, b.reduced_again),
                     discarded: by(a.discarded, b.discarded),
                 }
             }),

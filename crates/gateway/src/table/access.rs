@@ -236,6 +236,10 @@ pub(super) fn add_sender_stats<B: Buffer>(
         sums.retransmissions += sent.retransmissions;
         sums.retransmitted_bytes += sent.retransmitted_bytes.count();
         sums.timeouts += sent.timeouts;
+        sums.recovery_timeouts += sent.recovery_timeouts;
+        sums.recoveries += sent.recoveries;
+        sums.reductions += sent.reductions;
+        sums.reduced_again += u64::from(reduced_again(&sent));
     }
 }
 
@@ -250,7 +254,16 @@ fn subtract_sender_stats<B: Buffer>(
         sums.retransmissions -= sent.retransmissions;
         sums.retransmitted_bytes -= sent.retransmitted_bytes.count();
         sums.timeouts -= sent.timeouts;
+        sums.recovery_timeouts -= sent.recovery_timeouts;
+        sums.recoveries -= sent.recoveries;
+        sums.reductions -= sent.reductions;
+        sums.reduced_again -= u64::from(reduced_again(&sent));
     }
+}
+
+/// Whether the window was reduced in more than one episode of losses.
+fn reduced_again(sent: &SenderStats) -> bool {
+    sent.reductions.saturating_sub(sent.recovery_timeouts) > 1
 }
 
 /// What a flow's senders have counted, by side.

@@ -214,6 +214,10 @@ mod tests {
             retransmissions: None,
             retransmitted_bytes: None,
             timeouts: None,
+            recovery_timeouts: None,
+            recoveries: None,
+            reductions: None,
+            reduced_again: None,
         };
         let mut row = GatewayRow {
             name: "g".to_owned(),

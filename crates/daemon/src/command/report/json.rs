@@ -49,6 +49,10 @@ impl Report {
                 "retransmissions": stats.retransmissions,
                 "retransmitted_bytes": stats.retransmitted_bytes,
                 "timeouts": stats.timeouts,
+                "recovery_timeouts": stats.recovery_timeouts,
+                "recoveries": stats.recoveries,
+                "window_reductions": stats.reductions,
+                "flows_reduced_again": stats.reduced_again,
                 "discarded": stats.discarded,
             })
         };

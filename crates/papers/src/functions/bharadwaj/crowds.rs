@@ -4,7 +4,7 @@ use super::{
     BYTES, COUNT, END_TO_END, Function, IW_1, IW_4, IW_16, Numbers, Ran, Samples, VARIANT, group,
     jackknife, max, mean, min, samples,
 };
-use crate::functions::samples::{largest_in_each_run, less, share_of_runs};
+use crate::functions::samples::{largest_in_each_run, less, min_by_mean, per_run, ratio};
 use crate::run::{Part, PointRuns};
 use bentpipe_lab::tables::Table;
 
@@ -13,6 +13,7 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("G01-11-a", small_transfers),
     ("G01-11-b", one_round_trip),
     ("G01-12-c", spread),
+    ("G01-12-d", loss_events),
     ("G01-4.3-a", range_of_windows),
     ("G01-4.3-b", short_lives),
     ("G01-13-a", congested),
@@ -99,27 +100,46 @@ fn range_of_windows(ran: &Ran) -> Numbers {
         .collect()
 }
 
-/// The share of a point's transfers that have reduced their window once at most, in each run.
-fn short(point: &PointRuns, transfers: u32) -> Result<Samples, String> {
-    let of = |transfer: u32| {
-        let name = format!("main.{transfer}");
-        let reductions = point.column(Table::Results, &[("flow", &name)], "window_reductions")?;
-        Ok(share_of_runs(&reductions, |reductions| reductions <= 1.0))
-    };
-    let each = (1..=transfers).map(of).collect::<Result<Vec<_>, String>>()?;
-    Ok(super::per_run(&each, mean))
+/// What the satellite legs of the first gateway have counted in each run of 100 KB transfers, in
+/// columns of its own.
+fn satellite_legs(
+    ran: &Ran,
+    [count, iw]: [&str; 2],
+    columns: &[&str],
+) -> Result<Vec<Samples>, String> {
+    let part = ran.part("many")?;
+    let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, iw)])?;
+    let of = |column: &&str| point.column(Table::Gateways, &[("gateway", "g1")], column);
+    columns.iter().map(of).collect()
 }
 
-/// A first cycle of congestion avoidance ends with the window's second reduction: the share of the
-/// transfers end to end that are over before.
+/// A first cycle of congestion avoidance ends with the second episode of losses: the share of
+/// transfers through gateways that are over before, on the satellite leg.
 fn short_lives(ran: &Ran) -> Numbers {
-    let part = ran.part("many")?;
-    let share = |count: &str| {
-        let point = part.point(&[(BYTES, "100KB"), (COUNT, count), (VARIANT, END_TO_END)])?;
-        short(point, count.parse().map_err(|_| "no number of transfers")?)
+    let columns = ["satellite_reduced_again_flows", "split_flows"];
+    let points = COUNTS.into_iter().flat_map(|count| [IW_1, IW_4, IW_16].map(|iw| [count, iw]));
+    let shares = points.map(|point| {
+        let counts = satellite_legs(ran, point, &columns)?;
+        Ok(per_run(&counts, |run| 1.0 - run[0] / run[1]))
+    });
+    let least = min_by_mean(shares.collect::<Result<Vec<_>, String>>()?)?;
+    Ok(vec![samples("least-share", least)])
+}
+
+/// With forty transfers: loss events for each on the satellite leg, which are episodes of fast
+/// recovery, and timeouts outside of them.
+fn loss_events(ran: &Ran) -> Numbers {
+    let columns = [
+        "satellite_recoveries",
+        "satellite_timeouts",
+        "satellite_recovery_timeouts",
+        "split_flows",
+    ];
+    let events = |iw: &str| {
+        let counts = satellite_legs(ran, ["40", iw], &columns)?;
+        Ok::<_, String>(per_run(&counts, |run| (run[0] + run[1] - run[2]) / run[3]))
     };
-    let shares = COUNTS.into_iter().map(share).collect::<Result<Vec<_>, String>>()?;
-    Ok(vec![samples("least-share", jackknife(&shares, |means| min(means.iter().copied())))])
+    Ok(vec![samples("drops-16-to-1", ratio(&events(IW_16)?, &events(IW_1)?))])
 }
 
 /// What the congested link's gateway, the server and the first gateway have retransmitted for it.
