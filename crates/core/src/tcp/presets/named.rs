@@ -64,10 +64,13 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "windows-95",
-        about: "Windows 95: windows of 8 KB, no options but MSS",
+        about: "Windows 95: windows of six segments (8760 bytes), no options but MSS",
         source: "Microsoft Knowledge Base Q158474: DefaultRcvWindow 8192, MaxConnectRetries 3, MaxDataRetries 5. \
-                 The timer as in windows-nt4, which is assumed.",
-        text: "mss=1460,send-buffer=8KiB,receive-buffer=8KiB,window-scale=off,sack=off,\
+                 The window is rounded up to whole segments: so says Microsoft of this stack in NT 4.0 (Networking Guide, \
+                 MSDN of June 1998: TcpWindowSize), and a trace of Windows 98 shows a SYN with 8192 and 8760 behind it \
+                 (B. Mansell, linux-kernel, 30 November 2000). In that trace a single first segment is acknowledged after \
+                 107 to 192 ms. The timer as in windows-nt4, which is assumed.",
+        text: "mss=1460,send-buffer=8KiB,receive-buffer=8760B,window-scale=off,sack=off,\
                timestamps=off,ack=delayed:200ms,recovery=reno,limited-transmit=off,iw=1,byte-limit=1,\
                rto.initial=3s,rto.min=300ms,rto.max=240s,rto.granularity=100ms,rto.tick=100ms,rto.samples=round-trip,\
                max-retries=5,syn-retries=3,time-wait=240s",

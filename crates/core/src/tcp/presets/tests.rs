@@ -212,9 +212,9 @@ fn each_choice_is_among_what_its_key_takes() {
 }
 
 #[test]
-fn windows_95_has_8_kb_and_no_options() {
+fn windows_95_has_six_segments_and_no_options() {
     let preset = PRESETS.iter().find(|preset| preset.name == "windows-95").unwrap();
-    for part in ["receive-buffer=8KiB", "window-scale=off", "sack=off", "timestamps=off"] {
+    for part in ["receive-buffer=8760B", "window-scale=off", "sack=off", "timestamps=off"] {
         assert!(preset.text.contains(part), "{part}");
     }
 }
