@@ -2,10 +2,10 @@
 
 use super::{
     BYTES, COUNT, END_TO_END, Function, IW_1, IW_4, IW_16, Numbers, Ran, Samples, VARIANT, group,
-    jackknife, max, mean, min, samples,
+    jackknife, max, min, samples,
 };
 use crate::functions::samples::{largest_in_each_run, less, min_by_mean, per_run, ratio};
-use crate::run::{Part, PointRuns};
+use crate::run::Part;
 use bentpipe_lab::tables::Table;
 
 /// By claim.
