@@ -18,7 +18,8 @@ pub struct FreeParameter {
     pub chosen: String,
     /// The grounds of the choice, and of the range.
     pub source: String,
-    /// True if the paper states the chosen value: the others are shown, and decide nothing.
+    /// True if the paper or a source of its time states the chosen value. The others are shown, and
+    /// decide nothing.
     #[serde(default)]
     pub stated: bool,
     /// The other values.
