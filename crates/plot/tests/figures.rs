@@ -294,3 +294,29 @@ fn texts_below_neighbouring_panels_do_not_touch() {
         assert!(found.len() > 4);
     }
 }
+
+#[test]
+fn what_is_beyond_an_axis_end_takes_no_room_in_the_file() {
+    let many = |data: fn(Vec<Datum>) -> Data| {
+        let of = |n: u32| Datum::new(f64::from(n), f64::from(n % 97));
+        let mut whole = figure(1, 1, |style| curve(style, data((0..20_000).map(of).collect())));
+        whole.references.clear();
+        let all = svg::write(&whole.scene(720.0)).len();
+        whole.x.limits = Limits { from: Some(100.0), to: Some(120.0), ..Limits::default() };
+        (all, whole)
+    };
+    for data in [Data::Dots, Data::Crosses, Data::Series, Data::Steps] {
+        let (all, part) = many(data);
+        let text = svg::write(&part.scene(720.0));
+        assert!(text.len() < all && text.len() < 10_000, "{} of {all}", text.len());
+        // The line goes on to both ends.
+        if matches!(part.panels[0].curves[0].data, Data::Series(_)) {
+            let scene = part.scene(720.0);
+            let Element::Polyline { points, .. } = &named(&scene.elements, "curve")[0][0] else {
+                panic!("a line")
+            };
+            let across = points[points.len() - 1].x - points[0].x;
+            assert!(across > 400.0, "{across}");
+        }
+    }
+}

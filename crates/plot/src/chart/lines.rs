@@ -46,17 +46,11 @@ pub(super) fn draw(frame: &Frame<'_>, data: &Data, style: Style) -> Vec<Element>
             polylines(frame, &steps, Stroke::new(style.color, 1.6).dashed(style.dash))
         }
         Data::Dots(_) => {
-            let at = points.iter().filter_map(|point| frame.point(point.x, point.y)).collect();
-            vec![Element::Markers {
-                shape: Shape::Dot,
-                at: thin::marks(at),
-                size: DOT,
-                color: style.color,
-            }]
+            let (at, size, color) = (thin::dots(seen(frame, points)), DOT, style.color);
+            vec![Element::Markers { shape: Shape::Dot, at, size, color }]
         }
         Data::Crosses(_) => {
-            let at = points.iter().filter_map(|point| frame.point(point.x, point.y)).collect();
-            let (at, size, color) = (thin::marks(at), CROSS, style.color);
+            let (at, size, color) = (thin::marks(seen(frame, points)), CROSS, style.color);
             vec![Element::Markers { shape: Shape::Cross, at, size, color }]
         }
         Data::Bars(_) | Data::LabelledBars { .. } | Data::Boxes(_) => Vec::new(),
@@ -66,7 +60,7 @@ pub(super) fn draw(frame: &Frame<'_>, data: &Data, style: Style) -> Vec<Element>
 /// A line for each stretch of points that have a place; one that is no number has none.
 fn polylines(frame: &Frame<'_>, points: &[Datum], stroke: Stroke) -> Vec<Element> {
     let place = |point: &Datum| frame.point(point.x, point.y).filter(|at| at.y.is_finite());
-    let places: Vec<Option<Point>> = points.iter().map(place).collect();
+    let places: Vec<Option<Point>> = within(frame, points).iter().map(place).collect();
     let stretches = places.split(Option::is_none).filter(|stretch| stretch.len() > 1);
     let line = |stretch: &[Option<Point>]| {
         let places: Vec<Point> = stretch.iter().flatten().copied().collect();
@@ -74,6 +68,25 @@ fn polylines(frame: &Frame<'_>, points: &[Datum], stroke: Stroke) -> Vec<Element
         Element::Polyline { points, stroke }
     };
     stretches.map(line).collect()
+}
+
+/// The places of points that are seen: an axis may have ends of its own.
+fn seen(frame: &Frame<'_>, points: &[Datum]) -> Vec<Point> {
+    let near = frame.area.grown(CROSS);
+    let places = points.iter().filter_map(|point| frame.point(point.x, point.y));
+    places.filter(|at| near.has(*at)).collect()
+}
+
+/// Points from the one before the axis' beginning to the one behind its end, of a curve over time.
+fn within<'a>(frame: &Frame<'_>, points: &'a [Datum]) -> &'a [Datum] {
+    if !points.is_sorted_by(|a, b| a.x <= b.x) {
+        return points;
+    }
+    let before =
+        |end: f64| points.partition_point(|point| frame.x(point.x).is_none_or(|x| x < end));
+    let from = before(frame.area.x).saturating_sub(1);
+    let to = (before(frame.area.right() + 1e-6) + 1).min(points.len());
+    &points[from..to]
 }
 
 fn marks(frame: &Frame<'_>, points: &[Datum], style: Style) -> Element {

@@ -62,8 +62,17 @@ fn distance(point: &Point, from: &Point, to: &Point) -> f64 {
 
 /// Marks of which no two are at the same place.
 pub(super) fn marks(points: Vec<Point>) -> Vec<Point> {
+    apart(points, FINE)
+}
+
+/// Dots, which are larger than a px: no two are in the same one.
+pub(super) fn dots(points: Vec<Point>) -> Vec<Point> {
+    apart(points, 1.0)
+}
+
+fn apart(points: Vec<Point>, fine: f64) -> Vec<Point> {
     let mut seen = BTreeSet::new();
-    let place = |point: &Point| ((point.x * FINE).round() as i64, (point.y * FINE).round() as i64);
+    let place = |point: &Point| ((point.x * fine).round() as i64, (point.y * fine).round() as i64);
     points.into_iter().filter(|point| seen.insert(place(point))).collect()
 }
 
@@ -99,5 +108,7 @@ mod tests {
         assert!(kept.windows(2).all(|pair| pair[0].x <= pair[1].x));
         let alike = vec![Point::new(1.0, 1.0), Point::new(1.01, 1.01), Point::new(9.0, 1.0)];
         assert_eq!(marks(alike).len(), 2);
+        let near = vec![Point::new(1.0, 1.0), Point::new(1.4, 1.0), Point::new(1.8, 1.0)];
+        assert_eq!((marks(near.clone()).len(), dots(near).len()), (3, 2));
     }
 }
