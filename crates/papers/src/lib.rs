@@ -8,6 +8,7 @@
 
 pub mod catalogue;
 pub mod functions;
+pub mod judge;
 pub mod live;
 mod numbers;
 pub mod report;

@@ -6,7 +6,7 @@
 use crate::catalogue::{CatalogueError, Figure, Files, figure_digest, parse};
 use crate::numbers;
 use crate::run::{Options, Ran, RunError};
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{Judged, OtherNumber, Verdict};
 use bentpipe_lab::Event;
 use serde::{Deserialize, Serialize};
 
@@ -22,32 +22,6 @@ pub struct Sensitivity {
     /// A number of a claim each, in the order of the values.
     #[serde(default, rename = "number")]
     pub numbers: Vec<OtherNumber>,
-}
-
-/// A number of a claim at another value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct OtherNumber {
-    /// The parameter.
-    pub parameter: String,
-    /// Its value, in our words.
-    pub value: String,
-    /// The claim.
-    pub claim: String,
-    /// The number's name.
-    pub name: String,
-    /// The mean over the runs; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<f64>,
-    /// Half of its interval.
-    pub half_width: f64,
-    /// The number of runs.
-    pub runs: usize,
-    /// True if the paper states the chosen value, so that this one decides nothing.
-    #[serde(default)]
-    pub stated: bool,
-    /// The verdict of this number.
-    pub verdict: Verdict,
 }
 
 /// The file of the figure with this id, from the papers' folder on.

@@ -4,11 +4,8 @@
 //! The intervals of a claim's numbers hold together with 95 %: each is wider the more there are
 //! (Bonferroni). How many runs are made is a scenario's own, and no verdict changes it.
 
-use crate::catalogue::{Accepted, Catalogue, Claim, ClaimMethod, Figure};
-use crate::numbers;
-use crate::run::{Number, Options, Ran, RunError};
-use crate::sensitivity::{OtherNumber, Sensitivity};
-use bentpipe_lab::Event;
+use crate::catalogue::{Accepted, Claim};
+use crate::run::Number;
 use bentpipe_scenario::repeat::SampleSummary;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +96,32 @@ impl Finding {
     }
 }
 
+/// A number of a claim at another value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OtherNumber {
+    /// The parameter.
+    pub parameter: String,
+    /// Its value, in our words.
+    pub value: String,
+    /// The claim.
+    pub claim: String,
+    /// The number's name.
+    pub name: String,
+    /// The mean over the runs; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<f64>,
+    /// Half of its interval.
+    pub half_width: f64,
+    /// The number of runs.
+    pub runs: usize,
+    /// True if the paper states the chosen value, so that this one decides nothing.
+    #[serde(default)]
+    pub stated: bool,
+    /// The verdict of this number.
+    pub verdict: Verdict,
+}
+
 /// A claim with what was found.
 #[derive(Debug, Clone)]
 pub struct Judged {
@@ -136,52 +159,6 @@ impl Judged {
         let verdict = verdict.ok_or_else(|| format!("{}: nothing is measured", claim.id))?;
         Ok(Judged { claim: claim.clone(), findings, verdict, others: Vec::new() })
     }
-}
-
-/// Runs a figure and judges its claims.
-///
-/// # Errors
-/// [`RunError`].
-pub fn judge(
-    catalogue: &Catalogue,
-    figure: &Figure,
-    options: &Options<'_>,
-    watch: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<(Ran, Vec<Judged>), RunError> {
-    let ran = Ran::new(figure, catalogue.files(), options, watch)?;
-    // What real hosts decide waits until all of it was measured.
-    let measured = ran.is_measured(figure);
-    let mut judged = claims(figure, &ran, |claim| measured || !is_live(claim))
-        .map_err(|why| RunError::Failed { figure: figure.id.clone(), why })?;
-    let range = Sensitivity::read(catalogue.files(), figure)?;
-    for judged in &mut judged {
-        judged.verdict = range.verdict(judged);
-        judged.others = range.of(&judged.claim.id).cloned().collect();
-    }
-    Ok((ran, judged))
-}
-
-/// Judges the claims of a figure that real hosts decide; none if not all was measured.
-///
-/// # Errors
-/// What is missing, in a sentence.
-pub fn live_claims(figure: &Figure, ran: &Ran) -> Result<Vec<Judged>, String> {
-    let measured = ran.is_measured(figure);
-    claims(figure, ran, |claim| measured && is_live(claim))
-}
-
-/// Whether real hosts decide a claim.
-fn is_live(claim: &Claim) -> bool {
-    claim.entry.how == ClaimMethod::Emulator
-}
-
-fn claims(
-    figure: &Figure,
-    ran: &Ran,
-    wanted: impl Fn(&Claim) -> bool,
-) -> Result<Vec<Judged>, String> {
-    let claims = figure.claims.iter().filter(|claim| wanted(claim));
-    claims.map(|claim| Judged::new(claim, &numbers::of_claim(ran, claim)?)).collect()
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ mod sensitivity;
 
 use crate::plot::{PlotError, page_of_run};
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, LocatedClaim, Paper};
+use bentpipe_papers::judge::judge;
 use bentpipe_papers::live::{Comparison, LiveError};
 use bentpipe_papers::report::{self, Report};
 use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::tested::{Tested, TestedError};
-use bentpipe_papers::verdict::judge;
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use progress::FigureProgress;
 use std::fs;

@@ -7,8 +7,9 @@ use super::{
     Programs, path,
 };
 use crate::catalogue::{Figure, Files, Live};
+use crate::judge::live_claims;
 use crate::run::{Options, Ran, RunError};
-use crate::verdict::{Judged, live_claims};
+use crate::verdict::Judged;
 use std::fs;
 use std::io;
 use std::path::Path;
