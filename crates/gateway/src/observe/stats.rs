@@ -25,7 +25,7 @@ pub struct SideStats {
     /// Reductions of congestion windows towards it: for losses, timeouts and ECN marks.
     pub reductions: u64,
     /// Connections whose window towards it was reduced in a second episode. A whole cycle of
-    /// congestion avoidance lies between. A timeout that ends a fast recovery is of its episode.
+    /// congestion avoidance lies between.
     pub reduced_again: u64,
     /// Segments from it that were discarded because their stream had a backlog.
     pub discarded: u64,

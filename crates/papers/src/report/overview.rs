@@ -61,6 +61,12 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
         },
         score.read
     );
+    let claims = || catalogue.papers.iter().flat_map(Paper::claims);
+    let wishes = claims().filter(|claim| claim.entry.priority > 2).count();
+    let register = format!(
+        "The five texts make {} claims. {wishes} of them are of priority 3, which is what they leave to others, and do not count.",
+        claims().count()
+    );
     let rule = "A claim is reproduced if the intervals of all its numbers lie within what is accepted; it is different if \
                 one lies wholly outside, and undecided if one lies across the end. The intervals hold together with 95 % \
                 (Bonferroni). How many runs are made is fixed in each scenario, and no verdict changes it. What is \
@@ -71,6 +77,7 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     vec![
         Block::Paragraph(vec![Inline::Strong(said)]),
         Block::text(apart),
+        Block::text(register),
         Block::text(rule),
         Block::text(words),
         Block::text(format!(

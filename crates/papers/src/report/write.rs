@@ -42,7 +42,11 @@ pub fn write_docs(
         write_file(&folder.join(format!("{name}.md")), &text)
     };
     write_file(&folder.join(axis::FILE), &axis::svg(catalogue, report))?;
-    save(OVERVIEW, TITLE, "Are the papers reproduced?", &overview(catalogue, report))?;
+    let mut first = overview(catalogue, report);
+    first.push(Block::text(
+        "What the papers leave to others is answered in [future-work.md](future-work.md).",
+    ));
+    save(OVERVIEW, TITLE, "Are the papers reproduced?", &first)?;
     write_file(&folder.join("future-work.md"), &future_work::page(catalogue, report))?;
     for paper in &catalogue.papers {
         let question = "Which of its figures and statements are reproduced?";
