@@ -128,6 +128,9 @@ fn device_taken_by_another() {
     FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 100_000));
 }
 
+/// An acknowledgment with timestamps and nothing else, over IPv6.
+const BARE: u64 = 72;
+
 /// A firewall that drops what connection tracking finds invalid, loaded in the middle of transfers
 /// with all else flushed: they go on, and so do new ones. Until the gateway has its rules again,
 /// the firewall may see a few packets of its flows, and drop them. After that nothing is invalid.
@@ -139,24 +142,33 @@ fn stateful_firewall_comes() {
     let firewall = "flush ruleset\ntable inet site { chain forward {
         type filter hook forward priority filter; policy drop;
         ct state invalid counter drop; ct state established,related accept; ct state new accept; }; }\n";
-    let mut dropped = String::new();
+    let mut before = (0, 0);
     let ends = amid_transfers(&testbed, || {
         testbed.g1.nft(firewall).expect("a firewall");
         await_both_split(&testbed);
-        dropped = counted(&testbed);
+        before = counted(&testbed);
     });
     assert_eq!(ends, [End::Whole; 4], "{}", gateway.stderr());
     FAMILIES.into_iter().for_each(|family| exchange(&StageEnds::of(&testbed, family), 1_000_000));
     await_both_split(&testbed);
-    assert_eq!(counted(&testbed), dropped);
+    let (packets, bytes) = counted(&testbed);
+    let (packets, bytes) = (packets - before.0, bytes - before.1);
+    // On a busy machine a host acknowledges a repeated FIN of a connection that is over.
+    assert!(packets <= 16 && bytes <= packets * BARE, "{packets} packets of {bytes} bytes");
 }
 
-/// What the firewall of [`stateful_firewall_comes`] counts as invalid.
-fn counted(testbed: &Testbed) -> String {
+/// The packets and bytes that the firewall of [`stateful_firewall_comes`] counts as invalid.
+fn counted(testbed: &Testbed) -> (u64, u64) {
     let rules = testbed.g1.output("nft", &["list", "chain", "inet", "site", "forward"]);
     let rules = rules.expect("its rules");
-    let counter = rules.lines().find(|line| line.contains("ct state invalid counter packets"));
-    counter.expect("it counts").to_owned()
+    let line = rules.lines().find(|line| line.contains("ct state invalid counter packets"));
+    let line = line.expect("it counts");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let after = |name: &str| {
+        let at = words.iter().position(|word| *word == name).expect("a counter");
+        words[at + 1].parse().expect("a number")
+    };
+    (after("packets"), after("bytes"))
 }
 
 /// MTUs and addresses of configured interfaces, others' rules, routes and tables: nothing of it is
