@@ -88,10 +88,38 @@ pub(super) fn svg(catalogue: &Catalogue, report: &Report) -> String {
     svg::write(&scene(&rows(catalogue, report)))
 }
 
+fn height(row: &Row) -> f64 {
+    if row.verdict == Verdict::Reproduced { THIN } else { NAMED }
+}
+
+fn x(at: f64) -> f64 {
+    LEFT + (at + REACH) / (2.0 * REACH) * (WIDTH - LEFT - RIGHT)
+}
+
+/// The intervals and marks of the rows with this verdict: one path each, as there are hundreds.
+fn marks(rows: &[Row], verdict: Verdict) -> [Element; 2] {
+    let (mut lines, mut at) = (Vec::new(), Vec::new());
+    let mut y = TOP;
+    for row in rows {
+        let center = y + height(row) / 2.0;
+        y += height(row);
+        if row.verdict == verdict {
+            lines.push((Point::new(x(row.low), center), Point::new(x(row.high), center)));
+            at.push(Point::new(x(row.at), center));
+        }
+    }
+    let (shape, size, color) = match verdict {
+        Verdict::Reproduced => (Shape::Dot, 2.5, GOOD),
+        Verdict::InWords => (Shape::Ring, 7.0, GOOD),
+        Verdict::FreeParameter | Verdict::Undecided => (Shape::Circle, 7.0, OPEN),
+        Verdict::Different => (Shape::Circle, 7.0, BAD),
+    };
+    let stroke = Stroke::new(color, 1.0);
+    [Element::Segments { lines, stroke }, Element::Markers { shape, at, size, color }]
+}
+
 fn scene(rows: &[Row]) -> Scene {
-    let height = |row: &Row| if row.verdict == Verdict::Reproduced { THIN } else { NAMED };
     let body: f64 = rows.iter().map(height).sum();
-    let x = |at: f64| LEFT + (at + REACH) / (2.0 * REACH) * (WIDTH - LEFT - RIGHT);
     let bottom = TOP + body;
     let area = Area { x: x(-1.0), y: TOP, width: x(1.0) - x(-1.0), height: body };
     let mut elements = vec![Element::Rect { area, fill: Some(ACCEPTED), stroke: None }];
@@ -121,28 +149,13 @@ fn scene(rows: &[Row]) -> Scene {
         let (from, to) = (Point::new(x(at), TOP), Point::new(x(at), bottom));
         elements.push(Element::Line { from, to, stroke: Stroke::new(Color::REFERENCE, 1.0) });
     }
+    for verdict in Verdict::ALL {
+        elements.extend(marks(rows, verdict));
+    }
     let mut y = TOP;
     for row in rows {
         let center = y + height(row) / 2.0;
         y += height(row);
-        let color = match row.verdict {
-            Verdict::Reproduced | Verdict::InWords => GOOD,
-            Verdict::FreeParameter | Verdict::Undecided => OPEN,
-            Verdict::Different => BAD,
-        };
-        let (from, to) = (Point::new(x(row.low), center), Point::new(x(row.high), center));
-        elements.push(Element::Line { from, to, stroke: Stroke::new(color, 1.0) });
-        let (shape, size) = match row.verdict {
-            Verdict::Reproduced => (Shape::Dot, 2.5),
-            Verdict::InWords => (Shape::Ring, 7.0),
-            _ => (Shape::Circle, 7.0),
-        };
-        elements.push(Element::Markers {
-            shape,
-            at: vec![Point::new(x(row.at), center)],
-            size,
-            color,
-        });
         if row.verdict != Verdict::Reproduced {
             let label = format!("{} ({})", row.label, row.verdict.words());
             let at = Point::new(12.0, center + 4.0);
