@@ -98,7 +98,12 @@ impl Sensitivity {
     /// The verdict of a claim by the whole range. It is the one at the chosen values, if all others
     /// are the same.
     pub fn verdict(&self, judged: &Judged) -> Verdict {
-        let is_so = |verdict: Verdict| verdict <= Verdict::InWords;
+        // What is undecided at another value, with fewer runs, says nothing against the chosen one.
+        let is_so = |verdict: Verdict| match verdict {
+            Verdict::Reproduced | Verdict::InWords => Some(true),
+            Verdict::Different => Some(false),
+            Verdict::FreeParameter | Verdict::Undecided => None,
+        };
         let mut values: Vec<(&str, &str, Verdict)> = Vec::new();
         for number in self.of(&judged.claim.id).filter(|number| !number.stated) {
             match values.last_mut() {
@@ -110,8 +115,10 @@ impl Sensitivity {
                 _ => values.push((&number.parameter, &number.value, number.verdict)),
             }
         }
-        let differs =
-            |(_, _, verdict): &(&str, &str, Verdict)| is_so(*verdict) != is_so(judged.verdict);
+        let differs = |(_, _, verdict): &(&str, &str, Verdict)| {
+            let (there, here) = (is_so(*verdict), is_so(judged.verdict));
+            there.zip(here).is_some_and(|(there, here)| there != here)
+        };
         match values.iter().any(differs) {
             true => Verdict::FreeParameter,
             false => judged.verdict,
@@ -156,6 +163,7 @@ mod tests {
             range(&[("20", good), ("50", bad)]).verdict(&judged(1.0)),
             Verdict::FreeParameter
         );
+        assert_eq!(range(&[("20", Verdict::Undecided)]).verdict(&judged(1.0)), good);
         // What is different at the chosen value may be so at another.
         assert_eq!(range(&[("20", good)]).verdict(&judged(0.0)), Verdict::FreeParameter);
         assert_eq!(range(&[("20", bad)]).verdict(&judged(0.0)), bad);
