@@ -189,7 +189,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     progress.end();
     report.wall_s = begin.elapsed().as_secs_f64();
     report.commit = commit::of_checkout();
-    report.threads = options.threads.get();
     report.tested = Tested::read(&arguments.output.join("tests.json"))?;
     report::write(&catalogue, &report, &arguments.output)?;
     if let Some(folder) = &arguments.docs {

@@ -58,8 +58,6 @@ pub struct Report {
     pub figures: Vec<Judgement>,
     /// How long all of it took, in seconds.
     pub wall_s: f64,
-    /// On so many threads.
-    pub threads: usize,
     /// The commit and its date, if it was made in a checkout of the project:
     /// `808c222a1b2c of 2026-11-23`.
     pub commit: Option<String>,
@@ -97,11 +95,9 @@ impl Report {
         }
     }
 
-    /// Which commit this is of, and how long it took, as a sentence; nothing if that is not known.
+    /// Which commit this is of, as a sentence; nothing if that is not known.
     fn origin(&self) -> String {
-        let Some(commit) = &self.commit else { return String::new() };
-        let (minutes, threads) = ((self.wall_s / 60.0).ceil(), self.threads);
-        format!("Made at commit {commit}, in {minutes:.0} min on {threads} threads.")
+        self.commit.as_ref().map_or_else(String::new, |commit| format!("Made at commit {commit}."))
     }
 
     /// As JSON: in all, and by paper.
