@@ -63,6 +63,11 @@ impl<'a> LocatedClaim<'a> {
         all.map(|(name, accepted)| (name.as_str(), accepted))
     }
 
+    /// True if it counts: what the authors wished for does not.
+    pub fn counts(&self) -> bool {
+        self.entry.priority <= 2
+    }
+
     /// The claim with which it counts once.
     pub fn counted_with(&self) -> Option<&'a str> {
         self.of_figure()?.counted_with.as_deref()

@@ -57,7 +57,7 @@ fn rows(catalogue: &Catalogue, report: &Report) -> Vec<Row> {
     let claims = catalogue.papers.iter().flat_map(Paper::claims);
     let measured = claims.filter(|claim| {
         let class = claim.class();
-        claim.entry.priority <= 2
+        claim.counts()
             && matches!(class, ClaimClass::Measured | ClaimClass::Calibrated)
             && claim.counted_with().is_none()
     });

@@ -62,7 +62,7 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
         score.read
     );
     let claims = || catalogue.papers.iter().flat_map(Paper::claims);
-    let wishes = claims().filter(|claim| claim.entry.priority > 2).count();
+    let wishes = claims().filter(|claim| !claim.counts()).count();
     let register = format!(
         "The five texts make {} claims. {wishes} of them are of priority 3, which is what they leave to others, and do not count.",
         claims().count()
@@ -149,7 +149,7 @@ fn not_reproduced(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     let claims = catalogue.papers.iter().flat_map(Paper::claims);
     let counted = claims.filter(|claim| {
         let class = claim.class();
-        claim.entry.priority <= 2
+        claim.counts()
             && matches!(
                 class,
                 ClaimClass::Measured | ClaimClass::Calibrated | ClaimClass::Arithmetic

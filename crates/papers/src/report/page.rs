@@ -5,7 +5,7 @@ use super::score::{Standing, standing};
 use super::tables;
 use super::text::{explained, number, printed, with_interval};
 use super::{Judgement, Report};
-use crate::catalogue::{ClaimPlace, Figure, Paper};
+use crate::catalogue::{ClaimPlace, Figure, LocatedClaim, Paper};
 use crate::live::Comparison;
 use crate::tested::Outcome;
 use crate::verdict::{Judged, Verdict};
@@ -187,7 +187,7 @@ pub(super) fn tone(verdict: Verdict) -> Tone {
 /// Claims that no figure decides.
 fn elsewhere(report: &Report, paper: &Paper) -> Vec<Block> {
     let mut rows = vec![heads(&["claim", "priority", "what", "where", ""])];
-    for claim in paper.claims().filter(|claim| claim.entry.priority <= 2) {
+    for claim in paper.claims().filter(LocatedClaim::counts) {
         let ClaimPlace::Elsewhere(elsewhere) = claim.place else { continue };
         let (verdict, tone) = match standing(report, &claim) {
             Standing::Tested(outcome @ Outcome::Passed) => (outcome.words(), Tone::Good),

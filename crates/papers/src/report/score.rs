@@ -137,7 +137,7 @@ impl Score {
     pub fn of(catalogue: &Catalogue, report: &Report, of: impl Fn(&Paper) -> bool) -> Score {
         let mut score = Score::default();
         for paper in catalogue.papers.iter().filter(|paper| of(paper)) {
-            for claim in paper.claims().filter(|claim| claim.entry.priority <= 2) {
+            for claim in paper.claims().filter(LocatedClaim::counts) {
                 score.add(&claim, standing(report, &claim));
             }
         }
