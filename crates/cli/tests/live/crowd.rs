@@ -15,7 +15,8 @@ use serde_json::Value;
 use crate::observation::ask;
 use crate::stage::{FAMILIES, StageEnds, build, fast_link, gateways_wanted, start_gateways};
 use crate::toolbox::{
-    accept, assert_same, content, finish, receive, receive_to_end, send, wait_longer, wait_until,
+    PATIENCE, accept, assert_same, content, finish, receive, receive_to_end, send, wait_longer,
+    wait_until,
 };
 
 pub(crate) const CASES: &[(&str, fn())] =
@@ -157,6 +158,8 @@ fn serve(listener: &TcpListener) {
     let servers: Vec<TcpStream> = (0..EACH).map(|_| accept(listener)).collect();
     let mut others_close = Vec::new();
     for server in servers {
+        // Nobody says anything before all are connected, which has all its patience by itself.
+        server.set_read_timeout(Some(3 * PATIENCE)).expect("timeout");
         let request = receive(&server, REQUEST).try_into().expect("its length");
         let number = u64::from_be_bytes(request);
         send(&server, &reply_to(number));

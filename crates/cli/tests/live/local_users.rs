@@ -152,6 +152,7 @@ fn files(namespace: &Namespace) -> Vec<String> {
     let files = fs::read_dir(DIRECTORY).expect("a directory");
     files
         .filter_map(|file| file.ok()?.file_name().into_string().ok())
-        .filter(|name| name.starts_with(&number))
+        // A link that was killed leaves its lock, and the number is used again.
+        .filter(|name| name.starts_with(&number) && name.contains("-gateway"))
         .collect()
 }

@@ -191,7 +191,7 @@ fn main() -> ExitCode {
     // Cases wait for the link far more than they compute; one of them for minutes. What is measured
     // is measured alone.
     let one_by_one = ["measured", "routers-vm"].contains(&wanted.as_str());
-    arguments.test_threads.get_or_insert(if one_by_one { 1 } else { 5 });
+    arguments.test_threads.get_or_insert(if one_by_one { 1 } else { 6 });
     let obstacle = if arguments.list { None } else { stage::obstacle() };
     if let Some(reason) = &obstacle {
         println!("live tests skipped: {reason}");
