@@ -18,6 +18,7 @@ use crate::bump::device_events::DeviceEvents;
 use crate::bump::endpoints::Endpoints;
 use crate::control::{self, ControlClient, Questions};
 use crate::events::{self, Quotas};
+use crate::link_memory::LinkMemory;
 use crate::tap::Tap;
 use crate::watchdog::Watchdog;
 use crate::work::Work;
@@ -70,6 +71,8 @@ pub struct LiveGateway {
     device_events: Option<DeviceEvents>,
     heap: HeapTrim,
     reload: Option<SyncSender<()>>,
+    /// Where what is found of links is kept, and when it is written next.
+    links: Option<(LinkMemory, Instant)>,
     /// It splits on trial, until then.
     trial: Option<Instant>,
     /// When a signal without a meaning may be told of again.
@@ -110,6 +113,7 @@ impl LiveGateway {
             device_events: None,
             heap: HeapTrim::default(),
             reload: None,
+            links: None,
             trial: None,
             next_meaningless: Instant::ZERO,
             drain: Duration::ZERO,

@@ -9,6 +9,7 @@ pub mod control;
 mod events;
 pub mod gateway;
 pub mod invocation;
+pub mod link_memory;
 mod origin;
 mod package;
 pub mod routes;

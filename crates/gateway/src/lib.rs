@@ -39,5 +39,5 @@ pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, T
 pub use side::{PerSide, Side};
 pub use table::{
     Disposition, FlowState, FlowView, Gateway, LegObservation, LegView, LinkView, Prospect,
-    RemoteName, RemoteView, TakenFor, Transmit,
+    RememberedLink, RemoteName, RemoteView, TakenFor, Transmit,
 };

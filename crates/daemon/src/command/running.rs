@@ -10,6 +10,7 @@ use super::{Arguments, Error, config, diversion, panics, report};
 use crate::bump::{self, BumpConfig, BumpError, Monitor};
 use crate::gateway::LiveGateway;
 use crate::invocation;
+use crate::link_memory::LinkMemory;
 use crate::session_records::{SessionRecordFile, SessionRecordFileError};
 use crate::watchdog::Watchdog;
 use bentpipe_linux::bpf::Attachment;
@@ -79,6 +80,9 @@ pub(super) fn run(
     gateway.takes(Arc::clone(&table));
     let left = SessionRecordFile::of(&service)?;
     recall(&mut gateway, &left);
+    if let Some(memory) = LinkMemory::of(&service) {
+        gateway.remembers_links_in(memory);
+    }
     gateway.log_every(file.log_every);
     let diversion = bump::DiversionState::default();
     let reload = LastReload::default();
@@ -108,6 +112,7 @@ pub(super) fn run(
         gateway.empty();
     }
     drop(monitor);
+    gateway.keep_links();
     if soft_state && result.is_ok() {
         leave(&gateway, &left);
     }

@@ -6,6 +6,7 @@ use super::LiveGateway;
 use super::diversion::Diversion;
 use super::service::Reports;
 use crate::bump::device_events::{DeviceEvent, DeviceEvents};
+use crate::link_memory::LinkMemory;
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_gateway::{Side, Summary};
@@ -21,7 +22,38 @@ pub(super) struct Log {
     next: Instant,
 }
 
+/// The time from one writing of the links that were found to the next.
+const KEEP_LINKS_EVERY: Duration = Duration::from_secs(600);
+
 impl LiveGateway {
+    /// Begins with the links of an earlier gateway, and keeps its own there.
+    pub fn remembers_links_in(&mut self, memory: LinkMemory) {
+        let now = self.clock.now();
+        match memory.read() {
+            Ok(links) if links.is_empty() => {}
+            Ok(links) => {
+                tracing::info!(links = links.len(), "begins with what was found of links before");
+                self.gateway.remember_links(now, &links);
+            }
+            Err(error) => tracing::warn!(%error, "what was remembered of links is not used"),
+        }
+        self.links = Some((memory, now + KEEP_LINKS_EVERY));
+    }
+
+    /// Writes down what was found of links.
+    pub fn keep_links(&mut self) {
+        let now = self.clock.now();
+        let Some((memory, next)) = &mut self.links else { return };
+        *next = now + KEEP_LINKS_EVERY;
+        let links = self.gateway.links_to_remember(now);
+        if links.is_empty() {
+            return;
+        }
+        if let Err(error) = memory.write(&links) {
+            tracing::warn!(%error, "what was found of links is not remembered");
+        }
+    }
+
     /// Writes a line of totals into the log every so often, or none.
     pub fn log_every(&mut self, every: Option<Duration>) {
         if self.log.as_ref().map(|log| log.every) != every {
@@ -42,6 +74,9 @@ impl LiveGateway {
             tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
             self.watchdog = None;
         }
+        if self.links.as_ref().is_some_and(|(_, next)| *next <= now) {
+            self.keep_links();
+        }
         if self.heap.is_due(now, self.gateway.footprint()) {
             self.gateway.shrink();
             heap::trim();
@@ -51,7 +86,9 @@ impl LiveGateway {
         let vouching = self.diversion.as_ref().map(Diversion::next);
         let watchdog = self.watchdog.as_ref().map(Watchdog::next);
         let reports = self.reports.as_ref().and_then(Reports::next);
-        earliest(earliest(earliest(log, vouching), earliest(trial, watchdog)), reports)
+        let links = self.links.as_ref().map(|(_, next)| *next);
+        let due = [log, vouching, trial, watchdog, reports, links];
+        due.into_iter().flatten().min()
     }
 
     /// Handles what the monitor has repaired of the devices.

@@ -61,6 +61,14 @@ pub struct LegConfig {
     pub return_rate: Option<Rate>,
     /// The round-trip time of that link, if it is known.
     pub round_trip: Option<Duration>,
+    /// `rate` is what the link is held to carry at first. Where flows find it together, they follow
+    /// what it carries, more or less.
+    pub follow: bool,
+    /// The maximum that all flows to a remote may use together, and all others.
+    pub max_rate: Option<Rate>,
+    /// What the link is held to carry at first, where that is to be [followed](LegConfig::follow):
+    /// follows from `rate`, which is unknown then.
+    pub(crate) guess: Option<Rate>,
     /// Which of these three the gateway at the other end has told. The operator's word counts more.
     pub told: Told,
     /// What a loss is taken for.
@@ -147,6 +155,9 @@ impl LegConfig {
             rate,
             return_rate,
             round_trip,
+            follow: false,
+            max_rate: None,
+            guess: None,
             told: Told::default(),
             losses,
             found_by: FoundBy::default(),
@@ -232,6 +243,20 @@ impl LegConfig {
         };
     }
 
+    /// The leg in force: of a rate that is to be followed no more than a guess is left.
+    pub(crate) fn followed(self) -> LegConfig {
+        let followed = LegConfig { rate: None, guess: self.rate, ..self };
+        match self.follow && self.rate.is_some() && followed.finds_together() {
+            true => followed,
+            false => self,
+        }
+    }
+
+    /// True where a rate of its link can be followed.
+    pub fn can_follow(&self) -> bool {
+        LegConfig { rate: None, ..*self }.finds_together()
+    }
+
     /// The bandwidth-delay product in bytes, if both factors are known.
     pub fn bandwidth_delay_product(&self) -> Option<u64> {
         Some(self.rate?.bytes_in(self.round_trip?))
@@ -252,7 +277,7 @@ impl LegConfig {
     /// The rate at which the link brings what comes, if it is known: as what goes, unless another
     /// one is said.
     pub(crate) fn arriving_rate(&self) -> Option<Rate> {
-        self.return_rate.or(self.rate)
+        self.return_rate.or(self.rate).or(self.guess)
     }
 
     /// The window that one flow's sender at the other end needs to fill the link with what comes,

@@ -20,9 +20,9 @@ impl LegConfig {
     /// What the operator has said of the link: no more than that is told to the gateway at its
     /// other end.
     pub(crate) fn told_link(&self) -> ToldLink {
-        let LegConfig { rate, return_rate, round_trip, told, .. } = *self;
+        let LegConfig { rate, guess, return_rate, round_trip, told, .. } = *self;
         ToldLink {
-            rate: rate.filter(|_| !told.rate),
+            rate: rate.filter(|_| !told.rate).or(guess),
             return_rate: return_rate.filter(|_| !told.return_rate),
             round_trip: round_trip.filter(|_| !told.round_trip),
         }
@@ -33,7 +33,7 @@ impl LegConfig {
     pub(crate) fn with_told(&self, link: ToldLink) -> LegConfig {
         let ToldLink { rate, return_rate, round_trip } = self.told_link();
         LegConfig {
-            rate: rate.or(link.rate),
+            rate: rate.or(link.rate).filter(|_| self.guess.is_none()),
             return_rate: return_rate.or(link.return_rate),
             round_trip: round_trip.or(link.round_trip),
             told: Told {

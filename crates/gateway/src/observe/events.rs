@@ -5,6 +5,7 @@ use crate::Side;
 use crate::announce::ToldLink;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
+use crate::table::RemoteName;
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -88,6 +89,8 @@ pub enum Event {
     Unreachable(Hosts, IpAddr, u8),
     /// The link behind a side carries less than half of its rate.
     CircuitBroken(Side),
+    /// The flows to this remote gateway have several paths.
+    SeveralPaths(RemoteName),
     /// A forwarded connection has been reset, as so many bytes from one host to the other are held
     /// by nobody.
     LostElsewhere {
@@ -125,7 +128,7 @@ impl Event {
             | Event::PathMtuFell(..)
             | Event::Unreachable(..)
             | Event::LeftOut(_) => Severity::Debug,
-            Event::RouteChanged(..) | Event::LinkTold(_) => Severity::Info,
+            Event::RouteChanged(..) | Event::LinkTold(_) | Event::SeveralPaths(_) => Severity::Info,
             Event::Reset(..)
             | Event::Unconfirmed(..)
             | Event::CircuitBroken(_)
@@ -191,6 +194,11 @@ impl fmt::Display for Event {
                 "the link carries less than half of its rate: losses are taken for congestion from \
                  now on side={}",
                 side.name()
+            ),
+            Event::SeveralPaths(remote) => write!(
+                f,
+                "flows to a remote gateway take several paths: for ten minutes each finds a window \
+                 of its own remote={remote}"
             ),
             Event::LostElsewhere { sender, receiver, lost_bytes } => write!(
                 f,

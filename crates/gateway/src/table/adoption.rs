@@ -72,7 +72,7 @@ impl<B: Buffer> Gateway<B> {
         self.table.insert(key, id);
         self.clients.add(&key, ends[Leg::Client].0);
         self.gaps.forget(&key);
-        self.begin_turns(id);
+        self.begin_turns(now, id);
         self.events.push(Event::Adopted(ends.into(), before.count()));
         self.summary.split += 1;
         self.summary.adopted += 1;

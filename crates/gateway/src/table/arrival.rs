@@ -256,18 +256,18 @@ impl<B: Buffer> Gateway<B> {
         flow.enter(Phase::Spliced(Box::new(spliced)));
         self.events.push(Event::Split(flow.ends().into()));
         self.summary.split += 1;
-        self.begin_turns(id);
+        self.begin_turns(now, id);
     }
 
     /// A flow begins to share links with others.
-    pub(super) fn begin_turns(&mut self, id: usize) {
+    pub(super) fn begin_turns(&mut self, now: Instant, id: usize) {
         for side in Side::BOTH {
             if let Some(free_share) = &mut self.links[side].free_share {
                 free_share.begin(&mut self.flows[id].turns[side]);
             }
         }
         self.guess_remote(id);
-        self.expect_arrivals(id);
+        self.expect_arrivals(now, id);
     }
 
     /// A segment of a connection whose SYN-ACK has come, of which the handshake says what becomes

@@ -112,7 +112,9 @@ impl<B: Buffer> Gateway<B> {
             // It is the first of them to be known. What has shown of the link was mostly its.
             self.links.remotes.name(newcomers, self.known_as(identity));
         }
+        self.rename_unreported(of_flow, self.known_as(identity));
         let Some(remote) = self.remote(identity) else { return };
+        self.links.remotes.note_reported(remote);
         let of_host = of_host.and_then(|identity| self.find_remote(identity));
         if of_flow != Some(remote) {
             self.change_remote(id, Some(remote));
@@ -165,8 +167,9 @@ impl<B: Buffer> Gateway<B> {
         self.links.remotes.remove(remote);
     }
 
-    /// Forgets all remotes.
+    /// Forgets all remotes, and what was remembered of them.
     pub(super) fn dissolve_remotes(&mut self) {
+        self.links.remotes.memories.clear();
         for remote in self.links.remotes.ids() {
             self.dissolve(remote);
         }
@@ -184,7 +187,7 @@ impl<B: Buffer> Gateway<B> {
     #[cfg(test)]
     pub(crate) fn remotes(&self) -> Vec<(Identity, usize)> {
         let remotes = &self.links.remotes;
-        remotes.identified().map(|(identity, id)| (identity, remotes.flows(id).count())).collect()
+        remotes.named().map(|(identity, id)| (identity, remotes.flows(id).count())).collect()
     }
 
     /// The leg of flow `id` that leads to the satellite, and its host.

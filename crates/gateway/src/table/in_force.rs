@@ -24,7 +24,7 @@ impl<B: Buffer> Gateway<B> {
     pub(super) fn described(&self, side: Side) -> LegConfig {
         let leg = self.configured.leg(side);
         match side {
-            Side::Satellite => leg.with_told(self.told.believed()),
+            Side::Satellite => leg.with_told(self.told.believed()).followed(),
             Side::Lan => *leg,
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Links {
 impl Links {
     /// Of a gateway without flows.
     pub(super) fn new(config: &Config) -> Links {
-        let sides = PerSide::of(|side| LinkScheduler::new(config.leg(side)));
+        let sides = PerSide::of(|side| LinkScheduler::new(&config.leg(side).followed()));
         Links { sides, remotes: Remotes::default() }
     }
 

@@ -21,6 +21,7 @@ mod judge;
 mod known;
 mod legs;
 mod links;
+mod memories;
 mod pool;
 mod reconfigure;
 mod release;
@@ -39,6 +40,7 @@ mod watched;
 
 pub use judge::Prospect;
 pub use legs::LegObservation;
+pub use memories::RememberedLink;
 pub use remote_view::{RemoteName, RemoteView};
 pub use transmit::{Disposition, Transmit};
 pub use view::{FlowState, FlowView, LegView, LinkView, TakenFor};
@@ -134,7 +136,7 @@ impl<B: Buffer> Gateway<B> {
     /// A gateway without flows.
     pub fn new(config: Config) -> Gateway<B> {
         let links = Links::new(&config);
-        Gateway {
+        let mut gateway = Gateway {
             configured: config.clone(),
             config: Arc::new(config),
             half_open: HalfOpen::default(),
@@ -165,7 +167,9 @@ impl<B: Buffer> Gateway<B> {
             events: Events::default(),
             unsplit: UnsplitLog::default(),
             panic_log: PanicLog::default(),
-        }
+        };
+        gateway.put_in_force();
+        gateway
     }
 
     /// Counters since the beginning, those of live flows included.

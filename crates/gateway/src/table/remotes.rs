@@ -14,6 +14,7 @@
 
 mod hosts;
 
+use super::memories::Memories;
 use super::remote_view::{RemoteName, RemoteView};
 use super::scheduler::LinkScheduler;
 use crate::announce::Identity;
@@ -54,6 +55,8 @@ impl RemoteId {
 struct Remote {
     /// None of the newcomers.
     identity: Option<Identity>,
+    /// That was reported, since the remote is known.
+    is_reported: bool,
     link: LinkScheduler,
     /// The flows that lead to it.
     flows: BTreeSet<usize>,
@@ -73,6 +76,8 @@ pub(super) struct Remotes {
     /// The flows whose remote has not reported yet have a link for themselves.
     newcomers: Option<RemoteId>,
     hosts: Hosts,
+    /// What earlier runs had found of remotes that are not known yet.
+    pub(super) memories: Memories,
     uses: u64,
     /// Remotes whose next turns may be other ones than were looked up.
     touched: Vec<usize>,
@@ -88,7 +93,8 @@ impl Remotes {
 
     /// Adds a remote, whose link is behind `leg`. There must be [room](Remotes::surplus).
     pub(super) fn insert(&mut self, identity: Identity, leg: &LegConfig) -> RemoteId {
-        let id = self.insert_unnamed(leg);
+        let remembered = self.memories.take(identity).map(|it| it.link(leg));
+        let id = self.insert_unnamed(remembered.unwrap_or_else(|| LinkScheduler::of_remote(leg)));
         self.name(id, identity);
         id
     }
@@ -96,9 +102,24 @@ impl Remotes {
     /// Flows whose remote is not known, and may report soon: they share a link behind `leg`. There
     /// must be room for it.
     pub(super) fn newcomers(&mut self, leg: &LegConfig) -> RemoteId {
-        let id = self.newcomers.unwrap_or_else(|| self.insert_unnamed(leg));
-        self.newcomers = Some(id);
-        id
+        if let Some(id) = self.newcomers {
+            return id;
+        }
+        let is_first = self.by_identity.is_empty();
+        let remembered = is_first.then(|| self.memories.take_only()).flatten();
+        let link = remembered.map_or_else(|| LinkScheduler::of_remote(leg), |it| it.link(leg));
+        let id = self.insert_unnamed(link);
+        *self.newcomers.insert(id)
+    }
+
+    /// Whether a remote's identity was reported since it is known, and not guessed.
+    pub(super) fn is_reported(&self, id: RemoteId) -> bool {
+        self.remotes[id.slot()].is_reported
+    }
+
+    /// The identity of a remote was reported.
+    pub(super) fn note_reported(&mut self, id: RemoteId) {
+        self.remotes[id.slot()].is_reported = true;
     }
 
     /// Whether this stands for the flows whose remote is not known.
@@ -106,18 +127,21 @@ impl Remotes {
         self.newcomers == Some(id)
     }
 
-    /// A remote has reported its identity.
+    /// A remote has this identity, and no other one.
     pub(super) fn name(&mut self, id: RemoteId, identity: Identity) {
-        self.remotes[id.slot()].identity = Some(identity);
+        if let Some(before) = self.remotes[id.slot()].identity.replace(identity) {
+            self.by_identity.remove(&before);
+        }
         self.by_identity.insert(identity, id);
         self.newcomers = self.newcomers.filter(|newcomers| *newcomers != id);
     }
 
-    fn insert_unnamed(&mut self, leg: &LegConfig) -> RemoteId {
+    fn insert_unnamed(&mut self, link: LinkScheduler) -> RemoteId {
         self.uses += 1;
         RemoteId::of(self.remotes.insert(Remote {
             identity: None,
-            link: LinkScheduler::of_remote(leg),
+            is_reported: false,
+            link,
             flows: BTreeSet::new(),
             used: self.uses,
             is_touched: false,
@@ -174,9 +198,8 @@ impl Remotes {
         })
     }
 
-    /// All of them, with their identities.
-    #[cfg(test)]
-    pub(super) fn identified(&self) -> impl Iterator<Item = (Identity, RemoteId)> {
+    /// All of them but newcomers, with their identities.
+    pub(super) fn named(&self) -> impl Iterator<Item = (Identity, RemoteId)> {
         self.by_identity.iter().map(|(identity, id)| (*identity, *id))
     }
 
@@ -215,6 +238,11 @@ impl Remotes {
     /// The identity that was last reported in a flow of this host.
     pub(super) fn identity_of(&mut self, host: IpAddr) -> Option<Identity> {
         self.hosts.find(host).flatten()
+    }
+
+    /// Hosts, each with the identity that was last reported in its flows.
+    pub(super) fn identified_hosts(&self) -> impl Iterator<Item = (IpAddr, Identity)> {
+        self.hosts.identified()
     }
 
     /// Whether the peer gateway of this host has acknowledged, and has not reported with that.

@@ -23,13 +23,15 @@ mod drr_entry;
 mod estimate;
 mod free_share;
 mod in_flight;
+mod paths;
 mod prompt;
 mod rate_control;
+mod replaced;
 mod spread_budget;
+mod together;
 mod trains;
 mod waiting;
 
-use crate::announce::Report;
 use crate::config::{FirstWindow, LegConfig};
 use arrived::Arrived;
 use bentpipe_core::tcp::congestion::LinkReport;
@@ -39,10 +41,12 @@ use bentpipe_core::units::{Bytes, Rate};
 pub(crate) use drr_entry::DrrEntry;
 use drr_entry::{HURRIES, UNHEARD, WAITS};
 use estimate::Estimate;
-use free_share::{FreeShare, Start};
+pub(super) use estimate::Memory;
+use free_share::FreeShare;
 use in_flight::InFlight;
+use paths::Paths;
 use prompt::PromptAcks;
-use rate_control::{LossyRound, RateControl};
+use rate_control::RateControl;
 use spread_budget::SpreadBudget;
 use waiting::{Line, SHORT, Waiting};
 
@@ -61,11 +65,18 @@ const QUANTUM: i32 = 1_500;
 /// that come one by one would each have their own, and fill a narrow way back.
 const FOUND_QUANTUM: i32 = 2 * QUANTUM;
 
+/// The lesser of two limits, as far as there are any.
+fn lesser(one: Option<Rate>, other: Option<Rate>) -> Option<Rate> {
+    one.into_iter().chain(other).min()
+}
+
 /// A link that flows share.
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
     /// The rate at which it is used; None: as each flow likes.
     rate: Option<Rate>,
+    /// What it is not used beyond, whatever it carries.
+    max_rate: Option<Rate>,
     pacer: Pacer,
     /// The next turn is then, however much is sent that does not wait for one.
     latest: Instant,
@@ -83,6 +94,9 @@ pub(super) struct LinkScheduler {
     spread_budget: Option<SpreadBudget>,
     /// Of a remote whose link's rate is to be found.
     estimate: Option<Estimate>,
+    paths: Paths,
+    /// Its flows have several paths: until then each finds a window of its own.
+    apart: Option<Instant>,
     /// Of what comes from its other end.
     pub(super) prompt: PromptAcks,
     pub(super) arrived: Arrived,
@@ -98,70 +112,21 @@ impl LinkScheduler {
         let control = leg.is_watched().then(|| RateControl::new(leg.rate, leg.told.rate));
         let spreads = leg.first_window == FirstWindow::ByRoundTrip && leg.rate.is_none();
         LinkScheduler {
-            rate,
+            rate: lesser(rate, leg.max_rate),
+            max_rate: leg.max_rate,
             control,
             in_flight: InFlight::default(),
             broken: false,
             free_share: leg.shared_product().map(FreeShare::new),
             spread_budget: spreads.then(SpreadBudget::new),
             estimate: None,
+            paths: Paths::default(),
+            apart: None,
             prompt: PromptAcks::default(),
             arrived: Arrived::default(),
             pacer: Pacer::default(),
             latest: Instant::ZERO,
             waiting: Waiting::new(),
-        }
-    }
-
-    /// The link behind a leg to one remote, whose flows find its rate together.
-    pub(super) fn of_remote(leg: &LegConfig) -> LinkScheduler {
-        LinkScheduler { estimate: Some(Estimate::new()), ..LinkScheduler::new(leg) }
-    }
-
-    /// Whether a leg says something else of its link than another one.
-    pub(super) fn is_another(old: &LegConfig, new: &LegConfig) -> bool {
-        let link = |leg: &LegConfig| {
-            let LegConfig { rate, told, found_by, first_window, .. } = *leg;
-            let uses = (leg.pacing(), leg.is_watched(), first_window, leg.shared_product());
-            (rate, told.rate, found_by, uses)
-        };
-        link(old) != link(new)
-    }
-
-    /// Another link is said to be there. Flows keep their places; each is to be
-    /// [told](LinkScheduler::renew).
-    pub(super) fn reconfigure(&mut self, leg: &LegConfig) {
-        let LinkScheduler {
-            rate,
-            pacer,
-            latest,
-            control,
-            broken,
-            mut free_share,
-            spread_budget,
-            estimate,
-            prompt: _,
-            arrived: _,
-            in_flight: _,
-            waiting: _,
-        } = LinkScheduler::new(leg);
-        if let (Some(old), Some(new)) = (self.free_share.take(), &mut free_share) {
-            new.take_over(&old);
-        }
-        (self.rate, self.pacer, self.latest) = (rate, pacer, latest);
-        (self.control, self.broken) = (control, broken);
-        (self.free_share, self.spread_budget) = (free_share, spread_budget);
-        self.estimate = estimate;
-    }
-
-    /// A flow hears that its link is another one: what is not counted any more is forgotten.
-    pub(super) fn renew(&mut self, turn: &mut DrrEntry) {
-        turn.lossy = LossyRound::default();
-        if self.control.is_none() {
-            self.set_in_flight(turn, 0, false);
-        }
-        if self.free_share.is_none() {
-            (turn.load, turn.start) = (0, Start::Over);
         }
     }
 
@@ -210,7 +175,7 @@ impl LinkScheduler {
     /// Whether a flow that begins has to make do with what leaves at once: others begin, too, or
     /// the link is overloaded.
     pub(super) fn ends_spread(&mut self, now: Instant) -> bool {
-        let overloaded = self.rate.is_some();
+        let overloaded = self.control.as_ref().is_some_and(|control| control.rate().is_some());
         self.spread_budget.as_mut().is_some_and(|budget| overloaded || !budget.is_left(now))
     }
 
@@ -234,43 +199,24 @@ impl LinkScheduler {
         };
         if let Some(estimate) = &mut self.estimate {
             estimate.on_report(now, report, &self.in_flight);
-            self.rate = estimate.rate();
+            self.rate = lesser(estimate.rate(), self.max_rate);
             return false;
         }
         control.on_report(now, report, &mut turn.lossy);
-        self.rate = control.rate();
+        self.rate = lesser(control.rate(), self.max_rate);
         control.is_broken()
-    }
-
-    /// The gateway at its other end has reported something.
-    pub(super) fn on_peer_report(&mut self, now: Instant, report: Report) {
-        if let Some(estimate) = &mut self.estimate {
-            estimate.on_peer_report(now, report);
-            self.rate = estimate.rate();
-        }
     }
 
     /// It is not what it was held for: nobody takes losses for the link's own any more.
     pub(super) fn break_circuit(&mut self, rate: Option<Rate>) {
         self.control = None;
         self.broken = true;
-        self.rate = rate;
+        self.rate = lesser(rate, self.max_rate);
     }
 
     /// Whether losses were taken for the link's own, and are not any more.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
-    }
-
-    /// Whether its flows have one window together: they need none of their own.
-    pub(super) fn has_window(&self) -> bool {
-        self.estimate.is_some()
-    }
-
-    /// What fills it, if its flows have found that.
-    pub(super) fn found_window(&self) -> Option<Bytes> {
-        let found = self.estimate.as_ref().filter(|estimate| estimate.is_found())?;
-        Some(Bytes::new(found.window()))
     }
 
     /// The rate at which it is used.

@@ -16,11 +16,18 @@ use bentpipe_core::time::Instant;
 use bentpipe_core::units::Bytes;
 
 impl<B: Buffer> Gateway<B> {
-    /// Flow `id` begins: as much may come as has come of others.
-    pub(super) fn expect_arrivals(&mut self, id: usize) {
+    /// Flow `id` begins: as much may come as has come of others. Where its link is only remembered,
+    /// the round trip of its handshake shows whether that is the same.
+    pub(super) fn expect_arrivals(&mut self, now: Instant, id: usize) {
         let flow = &mut self.flows[id];
         let (sides, remote) = (flow.sides(), flow.remote);
         let Some((spliced, _)) = flow.spliced_mut() else { return };
+        let toward = |leg: &Leg| sides[*leg] == Side::Satellite;
+        let leg = Leg::BOTH.into_iter().find(toward);
+        let measured = leg.and_then(|leg| spliced.splice().leg(leg).tcb.sender.rtt().srtt());
+        if let (Some(id), Some(round_trip)) = (remote, measured) {
+            self.links.remotes.link_mut(id).begin(now, round_trip);
+        }
         let arrived = &self.links.of(Side::Satellite, remote).arrived;
         let flows = self.links.remotes.count_flows(remote);
         for leg in Leg::BOTH.into_iter().filter(|leg| sides[*leg] == Side::Satellite) {

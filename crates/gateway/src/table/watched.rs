@@ -3,10 +3,11 @@
 
 use super::Gateway;
 use super::access::Context;
+use super::remote_view::RemoteName;
 use super::scheduler::LinkScheduler;
 use super::view::{LinkView, TakenFor};
 use crate::Side;
-use crate::config::LegConfig;
+use crate::config::{FoundBy, LegConfig};
 use crate::leg::{Leg, PerLeg};
 use crate::lifecycle::SplicedFlow;
 use crate::observe::Event;
@@ -127,6 +128,8 @@ impl Context<'_> {
 
     /// Something has happened to what the flow has in flight.
     pub(super) fn watch_links<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
+        // Behind one carrier there are several paths anyway.
+        let apart = self.config.satellite.found_by == FoundBy::AllFlows;
         for leg in Leg::BOTH {
             let side = self.sides[leg];
             let link = self.links.of_mut(side, self.remote);
@@ -143,11 +146,19 @@ impl Context<'_> {
             let unheard = sender.unanswered() > 0;
             link.set_in_flight(&mut self.turns[side], sender.in_flight().count(), unheard);
             let report = sender.take_link_report();
+            let rtt = report.rtt.filter(|_| peer && side == Side::Satellite && apart);
+            let several = rtt.is_some_and(|it| link.has_paths(now, &mut self.turns[side], it));
             let knows = matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. });
             let broken =
                 (knows || !link.is_told()) && link.on_report(now, &mut self.turns[side], report);
             follow_link(sender, peer, link, self.config.leg(side));
-            if let Some(window) = link.found_window() {
+            let window = link.found_window();
+            if several {
+                link.set_apart(now);
+                let name = self.remote.map(|remote| self.links.remotes.name_of(remote));
+                self.events.push(Event::SeveralPaths(name.unwrap_or(RemoteName::Unreported)));
+            }
+            if let Some(window) = window {
                 flow.provide(leg, window);
             }
             if broken {

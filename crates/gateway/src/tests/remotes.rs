@@ -55,8 +55,9 @@ struct Upload {
 struct Hub {
     table: Table,
     uploads: Vec<Upload>,
-    /// When each link has carried what it was given.
+    /// When each link has carried what it was given, and at which rate it does.
     idle_at: [Instant; 3],
+    rate: Rate,
 }
 
 impl Hub {
@@ -68,7 +69,8 @@ impl Hub {
         let mss = Some(1460);
         table.options =
             TcpOptions { mss, sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
-        Hub { table, uploads: Vec::new(), idle_at: [Instant::ZERO; 3] }
+        let rate = Rate::from_bits_per_sec(2_000_000);
+        Hub { table, uploads: Vec::new(), idle_at: [Instant::ZERO; 3], rate }
     }
 
     /// A segment of the connection from this port to this server.
@@ -211,8 +213,7 @@ impl Hub {
             Way::Silent => return,
             Way::Link(number, round_trip) => {
                 let idle_at = &mut self.idle_at[number];
-                let rate = Rate::from_bits_per_sec(2_000_000);
-                *idle_at = (*idle_at).max(self.table.now) + rate.time_for(len + 52);
+                *idle_at = (*idle_at).max(self.table.now) + self.rate.time_for(len + 52);
                 *idle_at + round_trip
             }
         };
@@ -545,4 +546,121 @@ fn behind_one_carrier_all_remotes_count_as_one() {
     config.satellite.found_by = FoundBy::AllFlows;
     hub.table.gateway.reconfigure(config);
     assert_eq!(hub.remotes(), [(B, 3)], "both hosts were last heard of with it");
+}
+
+/// A hub whose links carry 20 Mbit/s.
+fn fast_hub() -> Hub {
+    Hub { rate: Rate::from_bits_per_sec(20_000_000), ..Hub::new() }
+}
+
+/// What of a link of 20 Mbit/s is remembered after half a minute, by a gateway that ends then.
+fn remembered() -> Vec<RememberedLink> {
+    let mut hub = fast_hub();
+    hub.upload((4000, 1), A, Way::Link(0, ROUND_TRIP));
+    hub.pass(30);
+    hub.table.gateway.links_to_remember(hub.table.now)
+}
+
+/// An upload on the first link, by a handshake that takes a round trip.
+fn begin_upload(hub: &mut Hub) {
+    let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
+    let (flow, mut options) = ((4000, 1), hub.table.options.clone());
+    hub.give(flow, Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
+    hub.table.wait(ROUND_TRIP);
+    assert!(Announcement::default().put(ToldLink::default(), &mut options));
+    let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
+    hub.give(flow, Side::Satellite, TcpHeader { options, ..synack }, b"");
+    hub.give(flow, Side::Lan, hub.at(Side::Lan, 1, 1), b"");
+    let (way, acks, limit) = (Way::Link(0, ROUND_TRIP), VecDeque::new(), 10_000);
+    hub.uploads.push(Upload { flow, way, acks, acked: 1, written: 1, limit, is_over: false });
+}
+
+/// A gateway that begins with the links that are remembered, and an upload to the remote of this
+/// identity. The bytes of its first two seconds.
+fn begun_by(links: &[RememberedLink], identity: u32) -> (u64, Hub) {
+    let mut hub = fast_hub();
+    hub.table.gateway.remember_links(hub.table.now, links);
+    begin_upload(&mut hub);
+    hub.pass_millis(600);
+    hub.report((4000, 1), identity);
+    (hub.pass_millis(1_400).iter().sum(), hub)
+}
+
+#[test]
+fn what_an_earlier_run_has_found_is_begun_with_where_the_round_trip_is_the_same() {
+    let links = remembered();
+    let [link] = &links[..] else { panic!("{links:?}") };
+    assert_eq!((link.identity, &link.hosts[..]), (A, &[host(1)][..]));
+    let megabits = link.rate.bits_per_sec() as f64 / 1e6;
+    assert!((18.0..=20.5).contains(&megabits), "{megabits}");
+    assert!(link.round_trip.as_secs_f64() < 0.52, "{link:?}");
+
+    let (unknown, _) = begun_by(&[], A);
+    let (known, _) = begun_by(&links, A);
+    assert!(known > unknown * 3 / 2 && known > 2_000_000, "{known} {unknown}");
+    // It was found an hour ago, or two days.
+    let old = RememberedLink { age: Duration::from_secs(3_600), ..link.clone() };
+    let (half, _) = begun_by(&[old], A);
+    assert!(half < known * 9 / 10 && half > unknown, "{half} {known} {unknown}");
+    let ancient = RememberedLink { age: Duration::from_secs(200_000), ..link.clone() };
+    assert_eq!(begun_by(&[ancient], A).0, unknown);
+}
+
+#[test]
+fn a_remote_that_was_started_again_as_well_keeps_what_is_remembered_of_it() {
+    let links = remembered();
+    let (same, _) = begun_by(&links, A);
+    let (other, hub) = begun_by(&links, B);
+    assert_eq!((same, hub.remotes()), (other, vec![(B, 1)]));
+    // What is not used yet is remembered as it was, and older.
+    let mut hub = fast_hub();
+    let far = RememberedLink { identity: 77, hosts: vec![host(9)], ..links[0].clone() };
+    hub.table.gateway.remember_links(hub.table.now, &[links[0].clone(), far.clone()]);
+    hub.table.wait(Duration::from_secs(60));
+    let kept = hub.table.gateway.links_to_remember(hub.table.now);
+    let kept = kept.iter().find(|link| link.identity == 77).expect("is remembered");
+    assert_eq!((&kept.hosts, kept.age), (&far.hosts, far.age + Duration::from_secs(60)));
+    // Where something else is configured, nothing is.
+    let mut config = hub.table.gateway.config().clone();
+    config.satellite.rate = Some(Rate::from_bits_per_sec(8_000_000));
+    hub.table.gateway.reconfigure(config);
+    assert_eq!(hub.table.gateway.links_to_remember(hub.table.now), []);
+}
+
+/// The megabits a second of an upload over 20 Mbit/s from the tenth to the thirtieth second, where
+/// the satellite leg is changed so.
+fn uploads_with(change: impl FnOnce(&mut LegConfig)) -> f64 {
+    let mut config = fast_hub().table.gateway.config().clone();
+    change(&mut config.satellite);
+    let mut hub = fast_hub();
+    hub.table.gateway = Gateway::new(config);
+    hub.table.gateway.identify_as(0xcccc_0003);
+    begin_upload(&mut hub);
+    hub.report((4000, 1), A);
+    hub.pass(10);
+    hub.pass(20)[0] as f64 * 8.0 / 20.0 / 1e6
+}
+
+#[test]
+fn a_rate_that_is_followed_is_a_beginning_and_a_maximum_is_kept() {
+    let rate = |megabits: u64| Some(Rate::from_bits_per_sec(1_000_000 * megabits));
+    let followed = |megabits| {
+        uploads_with(|leg| {
+            leg.rate = rate(megabits);
+            leg.follow = true;
+        })
+    };
+    for megabits in [5, 60] {
+        let found = followed(megabits);
+        assert!(found > 16.0, "{megabits} Mbit/s: {found}");
+    }
+    let kept = uploads_with(|leg| leg.rate = rate(5));
+    assert!((4.0..5.0).contains(&kept), "it is not to be followed: {kept}");
+    let bounded = uploads_with(|leg| leg.max_rate = rate(8));
+    assert!((7.0..8.0).contains(&bounded), "{bounded}");
+    // Where each flow finds its window there is nothing with which to follow.
+    let alone = uploads_with(|leg| {
+        (leg.rate, leg.follow, leg.found_by) = (rate(5), true, FoundBy::EachFlow);
+    });
+    assert!((4.0..5.0).contains(&alone), "{alone}");
 }

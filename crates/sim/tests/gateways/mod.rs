@@ -24,6 +24,7 @@ mod pull;
 mod remotes;
 mod return_channel;
 mod routes;
+mod uplinks;
 
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;

@@ -32,6 +32,12 @@ impl Hosts {
         self.identities.get(&host).map(|(identity, _)| *identity)
     }
 
+    /// The hosts that are behind an identity.
+    pub(super) fn identified(&self) -> impl Iterator<Item = (IpAddr, Identity)> {
+        let hosts = self.identities.iter();
+        hosts.filter_map(|(host, (identity, _))| Some((*host, (*identity)?)))
+    }
+
     /// Notes that a host is behind this identity, or none; behind which it was before.
     pub(super) fn insert(&mut self, host: IpAddr, identity: Option<Identity>) -> Option<Identity> {
         self.uses += 1;

@@ -35,6 +35,16 @@ pub(in crate::table) struct Arrived {
 }
 
 impl Arrived {
+    /// It is remembered that so many bytes a second came.
+    pub(in crate::table) fn remembering(rate: f64) -> Arrived {
+        Arrived { rate, ..Arrived::default() }
+    }
+
+    /// The best rate that has shown, in bytes a second.
+    pub(in crate::table) fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// So many bytes of a flow's payload have come.
     pub(in crate::table) fn on_data(&mut self, now: Instant, flow: usize, bytes: u64) {
         if self.bytes == 0 || now.saturating_since(self.latest) > PAUSE {

@@ -9,7 +9,7 @@ use super::waiting::Line;
 pub(crate) struct DrrEntry {
     /// Its place: the lower it is, the earlier its turn. 0: none yet.
     pub(super) place: u64,
-    /// [`WAITS`], [`UNHEARD`] and [`HURRIES`]: there are many flows.
+    /// [`WAITS`], [`UNHEARD`], [`HURRIES`] and [`FAR`]: there are many flows.
     is: u8,
     /// Bytes that it may send until the next flow's turn; or has sent beyond.
     pub(super) deficit: i32,
@@ -30,11 +30,13 @@ pub(super) const WAITS: u8 = 1;
 pub(super) const UNHEARD: u8 = 2;
 /// It waits, or has its turn, as a short one.
 pub(super) const HURRIES: u8 = 4;
+/// Its latest round trip was much longer than the minimum of its link.
+pub(super) const FAR: u8 = 8;
 
 impl DrrEntry {
     /// Where it waits, if it does.
     pub(super) fn line(&self) -> Line {
-        match (self.is_unheard(), self.is & HURRIES != 0) {
+        match (self.is_unheard(), self.is(HURRIES)) {
             (true, _) => Line::Unheard,
             (false, true) => Line::Short,
             (false, false) => Line::Usual,
@@ -43,12 +45,17 @@ impl DrrEntry {
 
     /// Whether it waits.
     pub(super) fn waits(&self) -> bool {
-        self.is & WAITS != 0
+        self.is(WAITS)
     }
 
     /// Whether its host is not heard.
     pub(super) fn is_unheard(&self) -> bool {
-        self.is & UNHEARD != 0
+        self.is(UNHEARD)
+    }
+
+    /// Whether one of the flags is set.
+    pub(super) fn is(&self, bit: u8) -> bool {
+        self.is & bit != 0
     }
 
     /// Sets one of the flags, or clears it.

@@ -25,12 +25,15 @@
 
 mod cubic_window;
 mod draining;
+mod memory;
 mod minimum;
 mod one_way;
+mod other_rounds;
 mod path;
 mod probes;
 mod rivals;
 mod round;
+mod seeking;
 mod segment;
 mod start;
 mod steering;
@@ -43,7 +46,8 @@ use crate::announce::Report;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
-use draining::{Draining, Shown};
+use draining::Draining;
+pub(in crate::table) use memory::Memory;
 use path::Path;
 use probes::Probes;
 use rivals::{Rivals, Seen};
@@ -51,7 +55,7 @@ use round::Round;
 use segment::SEGMENT;
 use start::Start;
 use std::collections::VecDeque;
-use steering::{FADING, LOSS_HOLD, Lowered, MARGIN, MIN_RAISE};
+use steering::{FADING, LOSS_HOLD, Lowered, MIN_RAISE};
 
 /// What all flows may have in flight before anything has arrived, in bytes: what one of them may
 /// begin with.
@@ -61,29 +65,12 @@ const START: f64 = 50.0 * SEGMENT;
 /// stands.
 const START_GROWTH: f64 = 4.0;
 
-/// Or more than such a share of a round is lost: policers drop without a queue.
-const START_LOSS: f64 = 0.1;
-
-/// Packets that show it, and the round trips for which it may after a leap: a queue that overflows
-/// delays the news.
-const CHECKED: f64 = 64.0;
-const CHECKED_FOR: f64 = 2.0;
-
 /// Windows that are kept at most: of more rounds than a long queue takes.
 const MAX_WINDOWS: usize = 1_024;
 
 /// The part of the window by which it may have changed for a change of the queue to be none of
 /// ours.
 const STEADY: f64 = 0.1;
-
-/// A queue shows that the link is full if it is this long, in seconds, and so many bytes were in
-/// flight: no chance, and not what others have.
-const FOUND_QUEUE: f64 = 0.004;
-const FOUND_BYTES: f64 = 30.0 * SEGMENT;
-
-/// As long as so many times as much is delivered as in the round before, a short queue is a path's
-/// whose round trips vary.
-const FOUND_GROWTH: f64 = 1.25;
 
 /// The minimum window in bytes.
 const MIN_WINDOW: f64 = 10.0 * SEGMENT;
@@ -99,10 +86,6 @@ const SHORTER: f64 = 0.8;
 
 /// Rounds from one raise to the next: until it shows.
 const RAISE_ROUNDS: u32 = 2;
-
-/// The most that the window is after a drain: so many times what the link holds, as acknowledgments
-/// also wait for their timers.
-const HELD: f64 = 1.25;
 
 /// A queue of no more than this, in seconds, is none.
 const NO_QUEUE: f64 = 0.000_5;
@@ -155,6 +138,8 @@ pub(super) struct Estimate {
     start: Option<Box<Start>>,
     /// Until then everything that shows is of the start, and for a while more it is checked.
     settled: Option<Instant>,
+    /// Until a round trip has been measured: what the link is held to be like.
+    memory: Option<Memory>,
 }
 
 impl Estimate {
@@ -189,12 +174,18 @@ impl Estimate {
             checked: Instant::ZERO,
             start: Some(Box::default()),
             settled: None,
+            memory: None,
         }
     }
 
     /// Whether the link has been found.
     pub(super) fn is_found(&self) -> bool {
         self.found
+    }
+
+    /// The round trip without a queue, in seconds, if one was measured.
+    pub(super) fn round_trip(&self) -> Option<f64> {
+        self.path.base()
     }
 
     /// Bytes that all flows may have in flight.
@@ -208,10 +199,12 @@ impl Estimate {
     /// The rate at which they take turns, once the link is found: a window in a round trip without
     /// the queue, so that it is the window that holds them back, and hardly any burst.
     pub(super) fn rate(&self) -> Option<Rate> {
+        if let Some(memory) = &self.memory {
+            return Some(wire_rate(memory.begins_with()));
+        }
         let base = self.path.base().filter(|_| self.found)?;
         let bytes = self.rivals.rate().unwrap_or(self.window / base);
-        let bits = bytes * WIRE * 8.0;
-        Some(Rate::from_bits_per_sec((bits as u64).max(1)))
+        Some(wire_rate(bytes))
     }
 
     /// Something waits as all that may be in flight is.
@@ -252,20 +245,6 @@ impl Estimate {
         self.leap(now, base);
     }
 
-    /// The window follows what trains show.
-    fn leap(&mut self, now: Instant, base: f64) {
-        let leap = self.start.as_mut().and_then(|start| start.leap(now, base));
-        let Some((shown, settled)) = leap else { return };
-        self.settled = Some(settled);
-        if now >= settled {
-            self.start = None;
-            return;
-        }
-        self.found = true;
-        self.window = (shown.rate * (base + self.path.queue())).max(MIN_WINDOW);
-        (self.rate, self.best, self.used) = (shown.rate, shown.perhaps, now);
-    }
-
     /// A flow has seen something of the link, on which so much is in flight.
     pub(super) fn on_report(&mut self, now: Instant, report: LinkReport, in_flight: &InFlight) {
         self.flows = in_flight.flows();
@@ -277,6 +256,7 @@ impl Estimate {
                 self.window = (self.window * rtt / self.base()).max(MIN_WINDOW);
             }
             self.path.on_rtt(now, rtt);
+            self.begin_by_memory(now, rtt);
             self.latest = Some((now, rtt));
         }
         if let Some(start) = self.start.as_mut().filter(|_| !report.delivered.is_zero()) {
@@ -312,30 +292,6 @@ impl Estimate {
         }
     }
 
-    /// What left by what trains have shown, or by what was found before a pause, comes back. If
-    /// much of it does not, as a policer lets nothing but a short train pass, the window follows
-    /// what does.
-    fn check_leap(&mut self, now: Instant, settled: Instant, base: f64) {
-        if now >= settled + Duration::from_secs_f64(CHECKED_FOR * base) {
-            self.settled = None;
-            return;
-        }
-        let (seen, span) = (self.round.seen, self.round.span(now));
-        let is_early = self.round.is_before(Some(settled));
-        let drops = !is_early
-            && seen.packets(PACKET) >= CHECKED
-            && seen.loses_more_than(START_LOSS, 0.0, PACKET);
-        // After a silence it says nothing of the rate.
-        if drops && span < base / 4.0 {
-            self.rate = seen.delivered.as_f64() / span;
-            self.best = self.rate;
-            self.window = self.window.min(self.rate * base).max(MIN_WINDOW);
-        }
-        if drops || is_early {
-            self.round = Round::beginning(now);
-        }
-    }
-
     /// A round is over, whose minimum round trip of late was `rtt`.
     fn judge(&mut self, now: Instant, round: &Round, rtt: f64, in_flight: u64) {
         let (base, span) = (self.path.base().unwrap_or(rtt), round.span(now));
@@ -348,20 +304,7 @@ impl Estimate {
             self.draining.note_clear(now);
         }
         if !self.found {
-            let grows = rate > self.rate * FOUND_GROWTH;
-            (self.rate, self.best) = (rate, rate);
-            let threshold = self.path.queue().max(FOUND_QUEUE);
-            let stands = queue > threshold && !grows || queue > (3.0 * threshold).max(base / 4.0);
-            let drops = round.seen.loses_more_than(START_LOSS, 0.0, PACKET);
-            if (stands || drops) && round.peak > FOUND_BYTES {
-                self.found = true;
-                self.start = None;
-                // What was lost has had no room.
-                let lossy = round.seen.loss() > MARGIN;
-                let held = if lossy { rate * rtt } else { in_flight as f64 };
-                self.window = held.max(MIN_WINDOW);
-            }
-            return;
+            return self.seek(round, rtt, rate, queue, in_flight);
         }
         if self.draining.kept().is_some() {
             if queue > self.path.queue() && change < -self.path.queue() {
@@ -396,18 +339,6 @@ impl Estimate {
         self.rate_before = std::mem::replace(&mut self.rate, rate);
         self.used = now;
         self.best = (self.best * FADING.powf(span)).max(rate);
-    }
-
-    /// Another round in which flows of others fill the queue.
-    fn contend(&mut self, now: Instant, round: &Round, rtt: f64, queue: f64) {
-        self.rivals.note_rate(now, self.rate);
-        let lossy = round.seen.loses_more_than(self.loss, MARGIN, PACKET);
-        let lost = if lossy { round.seen.lost.as_f64() } else { 0.0 };
-        let window = self.rivals.contend(now, rtt, lost, self.flows);
-        self.window = window.unwrap_or(0.0).max(MIN_WINDOW);
-        if self.rivals.is_to_look(now) {
-            self.draining.begin(now, queue, round.span(now));
-        }
     }
 
     /// The window so many seconds ago.
@@ -446,32 +377,9 @@ impl Estimate {
     fn held(&self) -> f64 {
         self.rate.max(self.rate_before) * self.base()
     }
+}
 
-    /// Another round in which the link is being drained.
-    fn go_on_draining(&mut self, now: Instant, round: &Round, longer: f64) {
-        let held = self.held();
-        let shown = self.draining.go_on(now, held, round.peak, longer, self.path.queue());
-        let Some(shown) = shown else { return };
-        let was_contested = self.rivals.are_there();
-        if shown == Shown::NoQueue {
-            self.rivals.end(now);
-        }
-        if let Shown::Longer(longer, change) = shown
-            && !self.rivals.on_longer(now, self.seen(round, longer), change)
-        {
-            // What is left is no queue of ours: the path is longer, and holds more.
-            self.path.lengthen(now, longer);
-            self.window += self.rate * longer;
-        }
-        if was_contested {
-            self.window = (self.best * (self.base() + self.path.queue())).max(MIN_WINDOW);
-        } else if shown != Shown::Nothing {
-            // What it was lowered to before the queue was gone may be much more than the link
-            // holds.
-            let holds = self.rate * (self.base() + self.path.queue());
-            self.window = self.window.min(holds * HELD).max(MIN_WINDOW);
-        }
-        self.lowered = None;
-        (self.long, self.hold) = (0, RAISE_ROUNDS);
-    }
+/// The rate on the wire at which so many bytes of payload a second are sent.
+fn wire_rate(payload: f64) -> Rate {
+    Rate::from_bits_per_sec(((payload * WIRE * 8.0) as u64).max(1))
 }

@@ -27,6 +27,9 @@ const MAX_QUEUE: f64 = 0.020;
 /// The weight of the latest change of a round trip in its variation.
 const WEIGHT: f64 = 0.1;
 
+/// The shortest round trip in seconds: there are rates by it.
+const MIN_ROUND_TRIP: f64 = 0.000_01;
+
 /// What acknowledgments may wait for on their way, in seconds, by what a peer reports.
 const MAX_BACK: f64 = 0.25;
 
@@ -41,6 +44,7 @@ pub(super) struct Path {
 impl Path {
     /// A round trip was measured.
     pub(super) fn on_rtt(&mut self, now: Instant, rtt: f64) {
+        let rtt = rtt.max(MIN_ROUND_TRIP);
         self.round_trip.take(now, rtt, rtt);
     }
 

@@ -1,0 +1,231 @@
+//! The links that a gateway has found, in a file of its state directory.
+//!
+//! The next gateway begins with them. A service manager names that directory (`$STATE_DIRECTORY`,
+//! systemd.exec(5)). Without one nothing is kept: a gateway that is tried by hand leaves no files.
+//! A file that is broken or not ours is not used: then links are found as if for the first time.
+
+use bentpipe_core::time::Duration;
+use bentpipe_core::units::Rate;
+use bentpipe_gateway::RememberedLink;
+use nix::fcntl::OFlag;
+use nix::unistd::geteuid;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::net::IpAddr;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Far more than what is remembered of 1,024 remotes and 4,096 hosts.
+const MAX_LEN: u64 = 1 << 22;
+
+/// Of the file.
+const VERSION: u32 = 1;
+
+/// What is written before the clock was set has this age, in seconds: it counts as old.
+const UNKNOWN_AGE: u64 = 3_600;
+
+/// What a link may be, in bits a second and in milliseconds.
+const MAX_RATE: u64 = 1_000_000_000_000;
+const MAX_ROUND_TRIP: u64 = 60_000;
+
+/// Why what is remembered is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkMemoryError {
+    /// The system did not let us.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Somebody else has put it there.
+    #[error("it is not a file of ours")]
+    Foreign,
+    /// It has no end.
+    #[error("it is too long")]
+    Long,
+    /// It was not written by this program, or is broken.
+    #[error("it is broken: {0}")]
+    Broken(#[from] serde_json::Error),
+    /// Another version has written it.
+    #[error("it is of version {0}")]
+    Version(u32),
+}
+
+/// The file as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Written {
+    version: u32,
+    /// Seconds since 1970.
+    written: u64,
+    links: Vec<WrittenLink>,
+}
+
+/// A link in it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct WrittenLink {
+    identity: u32,
+    hosts: Vec<IpAddr>,
+    bits_per_second: u64,
+    round_trip_ms: u64,
+    arriving_bits_per_second: u64,
+    age_s: u64,
+}
+
+/// The file of a service.
+#[derive(Debug)]
+pub struct LinkMemory {
+    path: PathBuf,
+}
+
+impl LinkMemory {
+    /// Of the service `name`, if it has a state directory.
+    pub fn of(name: &str) -> Option<LinkMemory> {
+        // Several are separated by colons.
+        let given = std::env::var_os("STATE_DIRECTORY")?;
+        let dir = std::env::split_paths(&given).next().filter(|dir| dir.is_absolute())?;
+        Some(LinkMemory { path: dir.join(format!("{name}-links.json")) })
+    }
+
+    /// Reads the links that are remembered; none, if none ever was.
+    ///
+    /// # Errors
+    /// [`LinkMemoryError`], if what is there is not to be used.
+    pub fn read(&self) -> Result<Vec<RememberedLink>, LinkMemoryError> {
+        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+        let file = File::options().read(true).custom_flags(flags.bits()).open(&self.path);
+        let file = match file {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            file => file?,
+        };
+        let about = file.metadata()?;
+        if !about.is_file() || about.uid() != geteuid().as_raw() {
+            return Err(LinkMemoryError::Foreign);
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_LEN {
+            return Err(LinkMemoryError::Long);
+        }
+        let written: Written = serde_json::from_slice(&bytes)?;
+        if written.version != VERSION {
+            return Err(LinkMemoryError::Version(written.version));
+        }
+        let since = seconds().checked_sub(written.written).unwrap_or(UNKNOWN_AGE);
+        Ok(written.links.into_iter().filter_map(|link| link.read(since)).collect())
+    }
+
+    /// Writes the links that are to be remembered.
+    ///
+    /// # Errors
+    /// When it cannot be written: what was remembered stays.
+    pub fn write(&self, links: &[RememberedLink]) -> io::Result<()> {
+        let links = links.iter().map(WrittenLink::of).collect();
+        let written = Written { version: VERSION, written: seconds(), links };
+        let new = self.path.with_extension("new");
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(serde_json::to_string(&written)?.as_bytes())?;
+        fs::rename(new, &self.path)
+    }
+}
+
+impl WrittenLink {
+    fn of(link: &RememberedLink) -> WrittenLink {
+        WrittenLink {
+            identity: link.identity,
+            hosts: link.hosts.clone(),
+            bits_per_second: link.rate.bits_per_sec(),
+            round_trip_ms: (link.round_trip.as_nanos() / 1_000_000) as u64,
+            arriving_bits_per_second: link.arriving.bits_per_sec(),
+            age_s: link.age.as_secs(),
+        }
+    }
+
+    /// The link so many seconds after it was written; None, if there is no such link.
+    fn read(self, since: u64) -> Option<RememberedLink> {
+        let may_be = (1..=MAX_RATE).contains(&self.bits_per_second)
+            && (1..=MAX_ROUND_TRIP).contains(&self.round_trip_ms)
+            && self.arriving_bits_per_second <= MAX_RATE;
+        may_be.then(|| RememberedLink {
+            identity: self.identity,
+            hosts: self.hosts,
+            rate: Rate::from_bits_per_sec(self.bits_per_second),
+            round_trip: Duration::from_millis(self.round_trip_ms),
+            arriving: Rate::from_bits_per_sec(self.arriving_bits_per_second),
+            age: Duration::from_secs(self.age_s.saturating_add(since).min(u64::from(u32::MAX))),
+        })
+    }
+}
+
+/// Since 1970, by a clock that may not be set yet.
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn link(identity: u32) -> RememberedLink {
+        RememberedLink {
+            identity,
+            hosts: vec![[10, 0, 0, 7].into(), "2001:db8::7".parse().unwrap()],
+            rate: Rate::from_bits_per_sec(8_000_000),
+            round_trip: Duration::from_millis(512),
+            arriving: Rate::from_bits_per_sec(250_000),
+            age: Duration::from_secs(5),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_ages() {
+        let place = tempfile::tempdir().unwrap();
+        let memory = LinkMemory { path: place.path().join("links.json") };
+        assert_eq!(memory.read().unwrap(), []);
+        memory.write(&[link(1), link(2)]).unwrap();
+        memory.write(&[link(3)]).unwrap();
+        assert_eq!(fs::metadata(&memory.path).unwrap().mode() & 0o777, 0o600);
+        let [read] = &memory.read().unwrap()[..] else { panic!("one was written") };
+        assert!(read.age.as_secs() < 60);
+        assert_eq!(RememberedLink { age: link(3).age, ..read.clone() }, link(3));
+        let age = |written: u64| {
+            let links = vec![WrittenLink::of(&link(3))];
+            let text = Written { version: VERSION, written, links };
+            fs::write(&memory.path, serde_json::to_string(&text).unwrap()).unwrap();
+            memory.read().unwrap()[0].age.as_secs()
+        };
+        assert!((7_205..7_265).contains(&age(seconds() - 7_200)));
+        // By a clock that is not set yet.
+        assert_eq!(age(seconds() + 1_000_000), 5 + UNKNOWN_AGE);
+    }
+
+    #[test]
+    fn what_is_not_ours_or_is_broken_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let memory = LinkMemory { path: place.path().join("links.json") };
+        let why = |text: &str| {
+            fs::write(&memory.path, text).unwrap();
+            memory.read().map_err(|error| error.to_string())
+        };
+        assert!(why("").unwrap_err().starts_with("it is broken"));
+        assert!(why("[1, 2").unwrap_err().starts_with("it is broken"));
+        let file = |version: u32, rate: u64, round_trip: u64| {
+            format!(
+                r#"{{"version":{version},"written":0,"links":[{{"identity":7,"hosts":[],"bits-per-second":{rate},"round-trip-ms":{round_trip},"arriving-bits-per-second":0,"age-s":18446744073709551615}}]}}"#
+            )
+        };
+        assert_eq!(why(&file(2, 1, 1)).unwrap_err(), "it is of version 2");
+        assert_eq!(why(&file(1, 1, 1)).unwrap().len(), 1);
+        for (rate, round_trip) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX)] {
+            assert_eq!(why(&file(1, rate, round_trip)).unwrap(), [], "{rate} {round_trip}");
+        }
+        fs::remove_file(&memory.path).unwrap();
+        symlink("/etc/hostname", &memory.path).unwrap();
+        assert!(memory.read().is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! A remote's link, which its flows find together: its beginning, its memory and its end.
+
+use super::arrived::Arrived;
+use super::estimate::{Estimate, Memory};
+use super::paths::Paths;
+use super::rate_control::RateControl;
+use super::{DrrEntry, LinkScheduler, lesser};
+use crate::announce::Report;
+use crate::config::LegConfig;
+use bentpipe_core::time::{Duration, Instant};
+use bentpipe_core::units::{Bytes, Rate};
+
+/// How long flows that have several paths find each its own window.
+const APART: Duration = Duration::from_secs(600);
+
+impl LinkScheduler {
+    /// The link behind a leg to one remote, whose flows find its rate together.
+    pub(in crate::table) fn of_remote(leg: &LegConfig) -> LinkScheduler {
+        match leg.guess {
+            Some(rate) => Self::remembering(leg, Memory::guess(rate, leg.round_trip), 0.0),
+            None => LinkScheduler { estimate: Some(Estimate::new()), ..LinkScheduler::new(leg) },
+        }
+    }
+
+    /// The same, where something is remembered of that link: also how many bytes a second came.
+    pub(in crate::table) fn remembering(
+        leg: &LegConfig,
+        memory: Memory,
+        arriving: f64,
+    ) -> LinkScheduler {
+        let estimate = Estimate::beginning_with(memory);
+        let rate = lesser(estimate.rate(), leg.max_rate);
+        let arrived = Arrived::remembering(arriving);
+        LinkScheduler { estimate: Some(estimate), rate, arrived, ..LinkScheduler::new(leg) }
+    }
+
+    /// A flow begins, over whose path a round trip has taken so long.
+    pub(in crate::table) fn begin(&mut self, now: Instant, round_trip: Duration) {
+        if self.apart.take_if(|until| *until <= now).is_some() {
+            self.estimate = Some(Estimate::new());
+        }
+        if let Some(estimate) = &mut self.estimate {
+            estimate.on_handshake(now, round_trip.as_secs_f64());
+            self.rate = lesser(estimate.rate(), self.max_rate);
+        }
+    }
+
+    /// What of it is to be remembered: its rate, round trip and age.
+    pub(in crate::table) fn to_remember(&self, now: Instant) -> Option<(Rate, Duration, Duration)> {
+        self.estimate.as_ref()?.to_remember(now)
+    }
+
+    /// A flow whose other end is the remote has measured a round trip. Whether it is sure that the
+    /// remote's flows have several paths.
+    pub(in crate::table) fn has_paths(
+        &mut self,
+        now: Instant,
+        turn: &mut DrrEntry,
+        rtt: Duration,
+    ) -> bool {
+        let base = self.estimate.as_ref().and_then(Estimate::round_trip);
+        base.is_some_and(|base| self.paths.on_rtt(now, turn, rtt.as_secs_f64(), base))
+    }
+
+    /// Its flows have several paths: they do not find it together for a while.
+    pub(in crate::table) fn set_apart(&mut self, now: Instant) {
+        self.apart = Some(now + APART);
+        self.paths = Paths::default();
+        self.estimate = None;
+        self.rate = lesser(self.control.as_ref().and_then(RateControl::rate), self.max_rate);
+    }
+
+    /// The gateway at its other end has reported something.
+    pub(in crate::table) fn on_peer_report(&mut self, now: Instant, report: Report) {
+        if let Some(estimate) = &mut self.estimate {
+            estimate.on_peer_report(now, report);
+            self.rate = lesser(estimate.rate(), self.max_rate);
+        }
+    }
+
+    /// Whether its flows have one window together: they need none of their own.
+    pub(in crate::table) fn has_window(&self) -> bool {
+        self.estimate.is_some()
+    }
+
+    /// What fills it, if its flows have found that.
+    pub(in crate::table) fn found_window(&self) -> Option<Bytes> {
+        let found = self.estimate.as_ref().filter(|estimate| estimate.is_found())?;
+        Some(Bytes::new(found.window()))
+    }
+}
