@@ -19,6 +19,7 @@ mod lifecycle;
 mod mechanisms;
 mod observe;
 pub mod policy;
+mod prefix;
 mod segment;
 mod side;
 mod splice;
@@ -36,6 +37,7 @@ pub use handshake::{
 };
 pub use ingress::{Checksums, Datagram, Forward, Ingress, Packets};
 pub use observe::{Event, Hosts, Reason, Release, Severity, SideStats, Summary, Traffic, Unsplit};
+pub use prefix::SitePrefix;
 pub use side::{PerSide, Side};
 pub use table::{
     Disposition, FlowState, FlowView, Gateway, LegObservation, LegView, LinkView, Prospect,

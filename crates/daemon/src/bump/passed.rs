@@ -5,7 +5,7 @@
 //! site those of the LAN's side are its networks, unless the site is behind masquerade. A program
 //! cannot know which of the two an operator has, so both are counted.
 
-use bentpipe_gateway::{Side, Traffic};
+use bentpipe_gateway::{Side, SitePrefix, Traffic};
 use bentpipe_linux::bpf::BpfError;
 use bentpipe_linux::bpf::map::{Counters, Map, Plain};
 use nix::errno::Errno;
@@ -15,9 +15,6 @@ use std::net::IpAddr;
 /// Prefixes with a class that are counted at once, about; those without a packet for the longest
 /// time give way.
 const PREFIXES: u32 = 16_384;
-
-/// The length of the prefixes of IPv4, a site's network, and of IPv6 (RFC 6177).
-const PREFIX_LENGTHS: [u8; 2] = [24, 56];
 
 /// A class of traffic that passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,18 +67,13 @@ pub struct Crossed {
 pub struct PassedPrefix {
     /// The side on which it is.
     pub side: Side,
-    /// Its first address.
-    pub address: IpAddr,
+    /// The addresses.
+    pub prefix: SitePrefix,
     /// Bytes by class (all but [`Class::NotIp`]) and direction.
     pub bytes: [[u64; 2]; 4],
 }
 
 impl PassedPrefix {
-    /// The prefix's length in bits.
-    pub fn length(&self) -> u8 {
-        PREFIX_LENGTHS[usize::from(self.address.is_ipv6())]
-    }
-
     /// Bytes of all classes in both directions.
     pub fn total(&self) -> u64 {
         self.bytes.as_flattened().iter().sum()
@@ -122,11 +114,11 @@ impl PassedCounters {
 
     /// The prefixes that are counted.
     pub(super) fn prefixes(&self) -> Result<Vec<PassedPrefix>, Errno> {
-        let mut prefixes: BTreeMap<(Side, IpAddr), PassedPrefix> = BTreeMap::new();
-        for (PrefixKey { side, address, class }, bytes) in self.by_prefix.entries()? {
-            let new = || PassedPrefix { side, address, bytes: [[0; 2]; 4] };
-            let prefix = prefixes.entry((side, address)).or_insert_with(new);
-            if let Some(of_class) = prefix.bytes.get_mut(usize::from(class)) {
+        let mut prefixes: BTreeMap<(Side, SitePrefix), PassedPrefix> = BTreeMap::new();
+        for (PrefixKey { side, prefix, class }, bytes) in self.by_prefix.entries()? {
+            let new = || PassedPrefix { side, prefix, bytes: [[0; 2]; 4] };
+            let counted = prefixes.entry((side, prefix)).or_insert_with(new);
+            if let Some(of_class) = counted.bytes.get_mut(usize::from(class)) {
                 *of_class = bytes;
             }
         }
@@ -138,7 +130,7 @@ impl PassedCounters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PrefixKey {
     side: Side,
-    address: IpAddr,
+    prefix: SitePrefix,
     class: u8,
 }
 
@@ -147,7 +139,7 @@ impl PrefixKey {
     pub(super) const SIDE: i16 = 8;
     pub(super) const CLASS: i16 = 10;
     /// The first byte of an address that is not in the prefix, by version.
-    pub(super) const ENDS: [i16; 2] = [PREFIX_LENGTHS[0] as i16 / 8, PREFIX_LENGTHS[1] as i16 / 8];
+    pub(super) const ENDS: [i16; 2] = [SitePrefix::LENGTHS[0] as i16 / 8, SitePrefix::LENGTHS[1] as i16 / 8];
 
     /// The bytes from [`PrefixKey::SIDE`] on that say the side and the version.
     pub(super) const fn tag(side: Side, version: u8) -> [u8; 2] {
@@ -159,7 +151,7 @@ impl Plain for PrefixKey {
     const LEN: usize = 12;
 
     fn write(&self, bytes: &mut [u8]) {
-        let version = match self.address {
+        let version = match self.prefix.first() {
             IpAddr::V4(address) => {
                 bytes[..4].copy_from_slice(&address.octets());
                 4
@@ -174,13 +166,14 @@ impl Plain for PrefixKey {
     }
 
     fn read(bytes: &[u8]) -> PrefixKey {
-        let address = if bytes[9] == 6 {
+        let address: IpAddr = if bytes[9] == 6 {
             let mut octets = [0; 16];
             octets[..8].copy_from_slice(&bytes[..8]);
             octets.into()
         } else {
             [bytes[0], bytes[1], bytes[2], bytes[3]].into()
         };
-        PrefixKey { side: Side::BOTH[usize::from(bytes[8] != 0)], address, class: bytes[10] }
+        let prefix = SitePrefix::of(address);
+        PrefixKey { side: Side::BOTH[usize::from(bytes[8] != 0)], prefix, class: bytes[10] }
     }
 }

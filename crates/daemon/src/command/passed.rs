@@ -41,8 +41,7 @@ fn prefix_words(prefix: &PassedPrefix) -> String {
     let quic: u64 = prefix.bytes[Class::Quic as usize].iter().sum();
     let total = prefix.total();
     let percent = 100.0 * quic as f64 / total.max(1) as f64;
-    let name = format!("{}/{}", prefix.address, prefix.length());
-    format!("{name} {} ({percent:.0} % QUIC)", size(total))
+    format!("{} {} ({percent:.0} % QUIC)", prefix.prefix, size(total))
 }
 
 /// Adds it to what machines are told.
@@ -68,7 +67,7 @@ pub(super) fn add(crossed: &Crossed, prefixes: &[PassedPrefix], status: &mut Val
 
 fn prefix_json(prefix: &PassedPrefix) -> Value {
     let mut json = json!({
-        "prefix": format!("{}/{}", prefix.address, prefix.length()),
+        "prefix": prefix.prefix.to_string(),
         "bytes": prefix.total(),
     });
     for (class, bytes) in Class::ALL.into_iter().zip(prefix.bytes) {
@@ -81,7 +80,7 @@ fn prefix_json(prefix: &PassedPrefix) -> Value {
 fn top(prefixes: &[PassedPrefix], side: Side, most: usize) -> impl Iterator<Item = &PassedPrefix> {
     let mut there: Vec<&PassedPrefix> =
         prefixes.iter().filter(|prefix| prefix.side == side).collect();
-    there.sort_by_key(|prefix| (Reverse(prefix.total()), prefix.address));
+    there.sort_by_key(|prefix| (Reverse(prefix.total()), prefix.prefix));
     there.into_iter().take(most)
 }
 
@@ -111,6 +110,7 @@ pub(super) fn size(bytes: u64) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use bentpipe_gateway::SitePrefix;
 
     /// A gateway that has taken 750 kB, while 250 kB have passed.
     pub(in super::super) fn crossed() -> Crossed {
@@ -124,7 +124,7 @@ pub(super) mod tests {
 
     fn prefix(side: Side, address: &str, quic: u64, udp: u64) -> PassedPrefix {
         let bytes = [[0; 2], [quic, 0], [0, udp], [0; 2]];
-        PassedPrefix { side, address: address.parse().unwrap(), bytes }
+        PassedPrefix { side, prefix: SitePrefix::of(address.parse().unwrap()), bytes }
     }
 
     #[test]

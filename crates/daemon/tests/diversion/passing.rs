@@ -3,7 +3,7 @@
 use crate::network::Network;
 use crate::wire::{Reflector, attachments};
 use bentpipe_daemon::bump::passed::{Class, Crossed};
-use bentpipe_gateway::{Side, Traffic};
+use bentpipe_gateway::{Side, SitePrefix, Traffic};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -118,9 +118,9 @@ fn all_that_crosses_the_satellite_is_counted_as_its_interface_counts_it() {
             (Side::Lan, "fd77:1::", 2 * 1248),
             (Side::Satellite, "fd77:2::", 2 * 1248),
         ] {
-            let address: IpAddr = address.parse().unwrap();
-            let found = prefixes.iter().find(|one| (one.side, one.address) == (side, address));
-            let bytes = found.map(|prefix| prefix.bytes[Class::Quic as usize]);
+            let prefix = SitePrefix::of(address.parse().unwrap());
+            let found = prefixes.iter().find(|one| (one.side, one.prefix) == (side, prefix));
+            let bytes = found.map(|one| one.bytes[Class::Quic as usize]);
             assert_eq!(bytes, Some([quic; 2]), "{attachment:?}, {address}");
         }
         reflector.stop();

@@ -1,17 +1,16 @@
 //! Statistics of the transfers of a service: a client's prefix and a server's port.
 
 use super::histogram::Histogram;
+use crate::SitePrefix;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// The prefix of a client and the port of a server.
-///
-/// A prefix has 24 bits of IPv4, or 56 of IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ServiceKey {
-    /// The prefix's first address.
-    pub prefix: IpAddr,
+    /// The client's.
+    pub prefix: SitePrefix,
     /// The port.
     pub port: u16,
 }
@@ -19,16 +18,7 @@ pub struct ServiceKey {
 impl ServiceKey {
     /// Of a connection.
     pub fn of(client: IpAddr, port: u16) -> ServiceKey {
-        let prefix = match client.to_canonical() {
-            IpAddr::V4(address) => Ipv4Addr::from(u32::from(address) & 0xffff_ff00).into(),
-            IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 72 << 72).into(),
-        };
-        ServiceKey { prefix, port }
-    }
-
-    /// The prefix's length in bits.
-    pub fn prefix_length(&self) -> u8 {
-        if self.prefix.is_ipv4() { 24 } else { 56 }
+        ServiceKey { prefix: SitePrefix::of(client), port }
     }
 }
 
@@ -241,10 +231,9 @@ mod tests {
 
     #[test]
     fn a_service_is_a_prefix_and_a_port() {
-        let key = |client: &str| ServiceKey::of(client.parse().unwrap(), 443);
-        assert_eq!(key("10.1.2.3"), key("10.1.2.250"));
-        assert_eq!(key("10.1.2.3"), key("::ffff:10.1.2.9"));
-        assert_ne!(key("10.1.2.3"), key("10.1.3.3"));
-        assert_eq!(key("2001:db8:0:1ff::1"), key("2001:db8:0:100::"));
+        let key = |client: &str, port| ServiceKey::of(client.parse().unwrap(), port);
+        assert_eq!(key("10.1.2.3", 443), key("10.1.2.250", 443));
+        assert_ne!(key("10.1.2.3", 443), key("10.1.3.3", 443));
+        assert_ne!(key("10.1.2.3", 443), key("10.1.2.3", 80));
     }
 }

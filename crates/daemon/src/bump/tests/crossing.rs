@@ -4,29 +4,21 @@ use super::super::classification::Way;
 use super::super::passed::{Class, Crossed, PassedPrefix};
 use super::packet::{ACK, Packet, SYN, end, some};
 use super::{Kernel, PASSED, TAKEN};
-use bentpipe_gateway::{Side, Traffic};
+use bentpipe_gateway::{Side, SitePrefix, Traffic};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 const GSO_SEGS: usize = 164;
 const LAYER_TWO: u64 = 14;
 
 /// Bytes by class and direction.
-type Prefixes = BTreeMap<(Side, IpAddr), [[u64; 2]; 4]>;
+type Prefixes = BTreeMap<(Side, SitePrefix), [[u64; 2]; 4]>;
 
 fn udp(src: SocketAddr, dst: SocketAddr) -> Packet {
     Packet { protocol: 17, ..Packet::tcp(src, dst, 0) }
-}
-
-/// The first address of a packet's prefix of 24 or 56 bits.
-fn prefix(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => Ipv4Addr::from(u32::from(address) & 0xffff_ff00).into(),
-        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 72 << 72).into(),
-    }
 }
 
 /// Adds a packet to what is expected.
@@ -56,7 +48,7 @@ fn expect(
         Way::In => [packet.dst, packet.src],
     };
     for (side, end) in [(Side::Lan, lan), (Side::Satellite, satellite)] {
-        let bytes_of = prefixes.entry((side, prefix(end.ip()))).or_default();
+        let bytes_of = prefixes.entry((side, SitePrefix::of(end.ip()))).or_default();
         bytes_of[class as usize][way as usize] += bytes;
     }
 }
@@ -87,7 +79,7 @@ fn counts_are_what_the_packets_say() {
     let counted = kernel.table.passed_prefixes().expect("they are read");
     let counted: Prefixes = counted
         .into_iter()
-        .map(|PassedPrefix { side, address, bytes }| ((side, address), bytes))
+        .map(|PassedPrefix { side, prefix, bytes }| ((side, prefix), bytes))
         .collect();
     assert_eq!(counted, prefixes);
 }

@@ -10,7 +10,7 @@ pub(in super::super) fn json(benefit: &Benefit<'_>) -> Value {
         .into_iter()
         .map(|(key, stats)| {
             let mut service = of_service(stats);
-            service["prefix"] = json!(format!("{}/{}", key.prefix, key.prefix_length()));
+            service["prefix"] = json!(key.prefix.to_string());
             service["port"] = json!(key.port);
             service
         })

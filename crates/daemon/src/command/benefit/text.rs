@@ -109,7 +109,7 @@ fn by_service(benefit: &Benefit<'_>) -> Table {
         ]);
     };
     for (key, stats) in benefit.services().into_iter().take(SHOWN) {
-        row(format!("{}/{}", key.prefix, key.prefix_length()), key.port.to_string(), stats);
+        row(key.prefix.to_string(), key.port.to_string(), stats);
     }
     if others.connections > 0 {
         row("all others".to_owned(), String::new(), others);
