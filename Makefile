@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(abspath $(TARGET_DIR))/python-venv/bin
 
-.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs papers mutants mutants-changed check bench bench-peers cargo apt apt-bench apt-tests cargo-deny deb rpm dist test-packages
+.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs papers mutants mutants-changed check bench bench-peers cargo apt apt-bench apt-tests cargo-deny deb rpm dist test-packages test-kernels test-rpm test-container
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
@@ -19,6 +19,9 @@ help:
 	@echo "make rpm     the same as RPMs"
 	@echo "make dist    static gateways for x86_64, aarch64 and armv7 with checksums and a bill of materials, in out/dist (fetches zig from PyPI)"
 	@echo "make test-packages  the gateway's package installed, used, upgraded, removed and purged in a virtual machine with systemd (root; ten minutes)"
+	@echo "make test-kernels  the same package on kernels of several Debian suites, from 5.10 on (root; fetches 400 MB; twenty minutes)"
+	@echo "make test-rpm  RPMs installed, verified and erased in a root of their own (root)"
+	@echo "make test-container  the container image built and run by buildah over a base of Debian's packages (root)"
 	@echo "make docs    the documentation as a site, in out/site"
 	@echo "make papers  the tests that the papers' claims name, then every figure; both go into docs/papers (half an hour)"
 	@echo "make mutants deliberate defects in the gateway, each of which the tests must find (minutes)"
@@ -70,6 +73,20 @@ test-packages: cargo
 	@scripts/install-packages.sh machine
 	@scripts/package.sh deb bentpipe-gateway
 	@scripts/test-packages.sh
+
+test-kernels: cargo
+	@scripts/install-packages.sh machine
+	@scripts/package.sh deb bentpipe-gateway
+	@scripts/test-kernels.sh
+
+test-rpm: cargo
+	@scripts/install-packages.sh machine
+	@scripts/package.sh rpm $(PACKAGE)
+	@scripts/test-rpm.sh
+
+test-container: cargo
+	@scripts/install-packages.sh machine
+	@scripts/test-container.sh
 
 docs: cargo
 	@scripts/docs.sh

@@ -38,20 +38,7 @@ fi
 version=$(ls "$kept/kernel/lib/modules")
 
 # What boots: modules for this machine's root, which is then everything.
-initrd=$kept/initrd
-mkdir -p "$initrd"/{bin,proc,sys,dev,modules}
-cp "$(command -v busybox)" "$initrd/bin/busybox"
-for module in virtio_pci 9pnet_virtio 9p overlay; do
-    modprobe -d "$kept/kernel" -S "$version" --show-depends "$module"
-done | awk '/^insmod/ && !seen[$2]++ { print $2 }' | while read -r file; do
-    cp "$file" "$initrd/modules/"
-    basename "$file"
-done >"$initrd/modules/list"
-cat >"$initrd/init" <<'INIT'
-#!/bin/busybox sh
-b=/bin/busybox
-$b mount -t proc proc /proc; $b mount -t sysfs sys /sys; $b mount -t devtmpfs dev /dev
-while read -r module; do $b insmod "/modules/$module"; done </modules/list
+scripts/vm-initrd.sh "$kept/kernel" "$kept/initrd.gz" virtio_pci 9pnet_virtio 9p overlay <<'INIT'
 $b mkdir -p /below /above /new
 $b mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,ro,cache=loose root /below
 $b mount -t tmpfs above /above; $b mkdir /above/upper /above/work
@@ -61,9 +48,6 @@ $b ln -s /proc/self/fd /new/dev/fd; $b mkdir -p /new/dev/pts; $b mount -t devpts
 $b mount -t tmpfs -o mode=755 run /new/run
 exec $b chroot /new /bin/bash "$($b sed 's/.*bentpipe_run=\([^ ]*\).*/\1/' /proc/cmdline)"
 INIT
-chmod +x "$initrd/init"
-(cd "$initrd" && find . | busybox cpio -o -H newc 2>/dev/null | gzip -1) >"$kept/initrd.gz"
-rm -r "$initrd"
 
 # Written anew each time: the binary under test has another name whenever it is built.
 {

@@ -139,7 +139,8 @@ impl PrefixKey {
     pub(super) const SIDE: i16 = 8;
     pub(super) const CLASS: i16 = 10;
     /// The first byte of an address that is not in the prefix, by version.
-    pub(super) const ENDS: [i16; 2] = [SitePrefix::LENGTHS[0] as i16 / 8, SitePrefix::LENGTHS[1] as i16 / 8];
+    pub(super) const ENDS: [i16; 2] =
+        [SitePrefix::LENGTHS[0] as i16 / 8, SitePrefix::LENGTHS[1] as i16 / 8];
 
     /// The bytes from [`PrefixKey::SIDE`] on that say the side and the version.
     pub(super) const fn tag(side: Side, version: u8) -> [u8; 2] {
