@@ -12,6 +12,7 @@ use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::ops::Add;
 
 /// The most that are measured at once: some 2 MB. Those that come then are split.
 const MAX: usize = 4096;
@@ -35,8 +36,10 @@ struct Stream {
     acked: Offset,
     /// Payload below it ends with a FIN.
     end: Option<Offset>,
-    /// Segments below what had passed: retransmitted, or behind a loss.
-    late: u64,
+    /// Rounds with segments below what had passed: retransmitted, or behind a loss.
+    lossy_rounds: u64,
+    /// When the last of them is over.
+    round_ends: Instant,
 }
 
 impl Stream {
@@ -111,7 +114,7 @@ impl Sampled {
                 self.passed[Leg::Server].take().map(|at| now.saturating_since(at));
         }
         let outstanding = self.streams.iter().any(|stream| stream.acked < stream.next);
-        let came = self.on_data(leg, tcp, Bytes::of_len(payload.len()));
+        let came = self.on_data(now, leg, tcp, Bytes::of_len(payload.len()));
         let delivered = self.on_ack(leg.other(), tcp.ack);
         if came || delivered {
             self.progress.note(now, self.began, outstanding);
@@ -136,15 +139,19 @@ impl Sampled {
     }
 
     /// Whether new payload has come.
-    fn on_data(&mut self, leg: Leg, tcp: &TcpHeader, length: Bytes) -> bool {
+    fn on_data(&mut self, now: Instant, leg: Leg, tcp: &TcpHeader, length: Bytes) -> bool {
+        let round = self.round_trips.iter().flatten().copied().fold(Duration::ZERO, Add::add);
         let stream = &mut self.streams[leg];
         let Some(start) = tcp.seq.offset_near(stream.isn, stream.next) else { return false };
         let end = start + length;
         if start < Offset::FIRST || start > stream.next + AHEAD {
             return false;
         }
-        if !length.is_zero() && start < stream.next {
-            stream.late += 1;
+        // Slow start's overshoot is lost at once, and costs one reduction. The model draws single
+        // losses, so one a round is counted.
+        if !length.is_zero() && start < stream.next && now >= stream.round_ends {
+            stream.lossy_rounds += 1;
+            stream.round_ends = now + round;
         }
         let is_new = !length.is_zero() && end > stream.next;
         stream.next = stream.next.max(end);
@@ -181,7 +188,7 @@ impl Sampled {
             took: self.progress.took()?,
             round_trips: [lan, satellite].map(|leg| self.round_trips[leg]),
             retransmitted: [0; 2],
-            lost: self.streams[larger].late,
+            lost: self.streams[larger].lossy_rounds,
             mss: Bytes::from(self.mss),
         })
     }

@@ -59,7 +59,7 @@ impl Table {
 
     fn stats(&self) -> ServiceStats {
         let (key, stats) = self.gateway.transfers().services().next().expect("a transfer");
-        assert_eq!((key.prefix, key.port), (IpAddr::from([10, 0, 0, 0]), 80));
+        assert_eq!((key.prefix.first(), key.port), (IpAddr::from([10, 0, 0, 0]), 80));
         stats.clone()
     }
 }
@@ -89,6 +89,41 @@ fn a_connection_of_the_sample_passes_and_is_measured() {
     // 510 ms of both legs together: a handshake, and a round for seven segments.
     assert!((means.model - 2.0 * 0.51).abs() < 0.001, "{means:?}");
     assert!(!table.is_seen(), "nothing is kept of it");
+}
+
+/// What the model says of a sampled download of twelve segments, some of which come once more, one
+/// after the other, so many milliseconds apart.
+fn modelled(again: u64, apart: u64) -> f64 {
+    let (mut table, [lan, satellite]) = (Table::new(sampling()), [Side::Lan, Side::Satellite]);
+    let of = |side, seq, ack, flags| Table::segment(side, seq, ack, flags);
+    let options = table.options.clone();
+    let syn = TcpHeader { options: options.clone(), ..of(lan, 0, 0, Flags::SYN) };
+    let synack = TcpHeader { options, ..of(satellite, 0, 1, Flags::SYN | Flags::ACK) };
+    table.until(0).becomes(lan, &syn, b"");
+    table.until(500).becomes(satellite, &synack, b"");
+    table.until(510).becomes(lan, &of(lan, 1, 1, Flags::ACK), b"");
+    let data = |table: &mut Table, number: u64| {
+        table.becomes(satellite, &of(satellite, 1 + 1000 * number, 1, Flags::ACK), &[7; 1000]);
+    };
+    (0..12).for_each(|number| data(&mut table, number));
+    for number in 0..again {
+        table.wait(Duration::from_millis(apart));
+        data(&mut table, number);
+    }
+    table.becomes(lan, &of(lan, 1, 12_001, Flags::ACK), b"");
+    table.becomes(lan, &of(lan, 1, 12_001, Flags::RST | Flags::ACK), b"");
+    let means = table.stats().classes[SizeClass::Under100kB as usize].sample.means();
+    means.expect("one").model
+}
+
+#[test]
+fn losses_of_a_round_are_one() {
+    let [none, one, burst, several] =
+        [(0, 0), (1, 1), (6, 1), (6, 600)].map(|(n, ms)| modelled(n, ms));
+    assert!(
+        none < one && (one - burst).abs() < 0.001 && burst < several,
+        "{none} {one} {burst} {several}"
+    );
 }
 
 #[test]
