@@ -22,7 +22,7 @@ use nix::unistd::geteuid;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Far more than the records of all flows that a gateway may have.
 const MAX_LEN: u64 = 1 << 28;
@@ -138,8 +138,16 @@ impl SessionRecordFile {
             _ => {}
         }
         let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(text.as_bytes())?;
-        fs::rename(new, &self.path)
+        let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&new, &self.path));
+        if written.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        written
+    }
+
+    /// The file's place.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 

@@ -54,7 +54,10 @@ pub enum RuntimeDirError {
     )]
     Open(PathBuf),
     /// The system did not let us.
-    #[error("cannot use {path}: {source}")]
+    #[error(
+        "cannot use {path}: {source}; it (or $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR) has to be a directory that can be \
+         written: in a container, mount a tmpfs at /run"
+    )]
     Io {
         /// The directory.
         path: PathBuf,

@@ -213,6 +213,12 @@ pub enum Error {
          another user (the service bentpipe-gateway); stop it, or give this one a --name"
     )]
     Another(String),
+    /// One runs already.
+    #[error(
+        "another {0} already runs in this network namespace (`{1} status` asks it): stop it, or give this one a --name \
+         and interfaces of its own"
+    )]
+    Second(String, &'static str),
     /// An interface.
     #[error(transparent)]
     Interface(#[from] InterfaceError),

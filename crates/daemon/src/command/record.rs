@@ -80,6 +80,11 @@ pub enum RecordError {
         /// Why not.
         source: io::Error,
     },
+    /// The disk.
+    #[error(
+        "{0}: no space is left there, and the file ends where it did; make room, or record less (--max-bytes)"
+    )]
+    Full(PathBuf),
     /// The gateway has ended, or hangs.
     #[error("{0}: the gateway ended before the file was complete")]
     Incomplete(PathBuf),
@@ -123,7 +128,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 
 /// The file at `path` cannot be written.
 fn failed_at(path: &Path) -> impl Fn(io::Error) -> RecordError + '_ {
-    |source| RecordError::File { path: path.to_owned(), source }
+    |source| match source.kind() {
+        io::ErrorKind::StorageFull => RecordError::Full(path.to_owned()),
+        _ => RecordError::File { path: path.to_owned(), source },
+    }
 }
 
 /// Copies the file from the gateway. Returns what it says at the end. There is no file before there

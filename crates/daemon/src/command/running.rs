@@ -14,7 +14,7 @@ use crate::link_memory::LinkMemory;
 use crate::session_records::{SessionRecordFile, SessionRecordFileError};
 use crate::watchdog::Watchdog;
 use bentpipe_linux::bpf::Attachment;
-use bentpipe_linux::instance::Instance;
+use bentpipe_linux::instance::{Instance, InstanceError};
 use bentpipe_linux::older::remove_older_gateways;
 use bentpipe_linux::privileges;
 use bentpipe_linux::service_manager::ServiceManager;
@@ -48,7 +48,10 @@ pub(super) fn run(
     if !arguments.wait {
         interfaces::all(&file)?;
     }
-    let instance = Instance::lock_within(&service, CLEARING)?;
+    let instance = Instance::lock_within(&service, CLEARING).map_err(|error| match error {
+        InstanceError::Running(name) => Error::Second(name, invocation::command()),
+        error => error.into(),
+    })?;
     let there = match arguments.wait {
         true => interfaces::wait(path, &mut file, &signals, &manager)?,
         false => Some(interfaces::all(&file)?),
@@ -149,6 +152,7 @@ fn recall(gateway: &mut LiveGateway, left: &SessionRecordFile) {
 /// Leaves the connections that have been handed back to the next gateway.
 fn leave(gateway: &LiveGateway, left: &SessionRecordFile) {
     if let Err(error) = left.leave(gateway.records()) {
-        tracing::warn!(%error, "nothing is left to the next gateway");
+        let path = left.path().display();
+        tracing::warn!(%error, %path, "cannot be written: the next gateway does not split these connections again");
     }
 }

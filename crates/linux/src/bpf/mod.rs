@@ -32,7 +32,7 @@ pub enum BpfError {
     #[error(
         "no permission to load programs into the kernel: run as root, with CAP_BPF and CAP_NET_ADMIN (in a systemd \
          unit `AmbientCapabilities=` and `CapabilityBoundingSet=` with both; a container needs the host's own, in Docker \
-         `--privileged`)"
+         `--cap-add NET_ADMIN --cap-add BPF`, and `--security-opt seccomp=unconfined` where its filter is older than BPF)"
     )]
     Permission,
     /// A map cannot be made.

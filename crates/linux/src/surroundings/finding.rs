@@ -12,6 +12,8 @@ pub enum Finding {
         /// Commands.
         remedy: Vec<String>,
     },
+    /// Without the program that shows them, flow tables are not found.
+    NftMissing,
     /// A configured interface is a port of another one, where its packets come in.
     Port {
         /// The interface.
@@ -86,6 +88,7 @@ impl Finding {
     pub fn name(&self) -> &'static str {
         match self {
             Finding::FlowTable { .. } => "flow-table",
+            Finding::NftMissing => "nft-missing",
             Finding::Port { .. } => "port",
             Finding::Below { .. } => "below",
             Finding::NotReturned { .. } => "not-returned",
@@ -119,6 +122,9 @@ impl Finding {
                 "flow table {table} has hardware take packets past our programs (on OpenWrt it is \
                  `flow_offloading_hw`: set it to 0)"
             ),
+            Finding::NftMissing => {
+                "`nft` is missing, so that flow tables that hardware works off are not found".into()
+            }
             Finding::Port { interface, master, kind } => {
                 format!("{interface} is a port of {master} ({kind}), and its packets come in there")
             }
@@ -157,6 +163,7 @@ impl Finding {
     pub fn remedy(&self) -> Option<String> {
         Some(match self {
             Finding::FlowTable { remedy, .. } => remedy.join(" && "),
+            Finding::NftMissing => "apt-get install nftables".into(),
             Finding::Port { master, .. } => format!("configure {master}"),
             Finding::Below { upper, .. } => format!("configure {upper}"),
             Finding::NotReturned { .. } => {

@@ -1,14 +1,16 @@
 //! Flow tables that hardware works off: what they have taken passes no program.
 
 use super::{Finding, Side};
-use crate::command::run;
+use crate::command::{CommandError, run};
 use serde_json::Value;
 
 /// Those with one of the interfaces of `sides`.
 pub(super) fn find(sides: &[Side; 2]) -> Vec<Finding> {
-    // Where there is no `nft`, nobody has made one.
-    let shown = run("nft", &["list", "flowtables"], "").unwrap_or_default();
-    let offloaded = offloaded(&shown);
+    let shown = run("nft", &["list", "flowtables"], "");
+    if matches!(shown, Err(CommandError::Missing { .. })) {
+        return vec![Finding::NftMissing];
+    }
+    let offloaded = offloaded(&shown.unwrap_or_default());
     if offloaded.is_empty() {
         return Vec::new();
     }
