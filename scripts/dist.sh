@@ -41,8 +41,6 @@ fi
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 flags=("--remap-path-prefix=$PWD=/bentpipe" "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo")
-CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
-export CARGO_ENCODED_RUSTFLAGS
 
 triple() {
     case $1 in
@@ -56,11 +54,12 @@ runner() {
     command -v "qemu-${1/armv7/arm}" || true
 }
 
-out=out/dist status=0
+out=out/dist
 mkdir -p "$out"
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 for architecture in "${architectures[@]}"; do
     triple=$(triple "$architecture")
+    std=() bootstrap='' more=()
     library=$(rustc --print target-libdir --target "$triple")
     if ! compgen -G "$library/libstd-*.rlib" >/dev/null; then
         if ! command -v rustup >/dev/null; then
@@ -69,13 +68,19 @@ for architecture in "${architectures[@]}"; do
         fi
         echo "dist: rustup adds $triple"
         if ! rustup --quiet target add "$triple" 2>/dev/null; then
-            echo "dist: rustup has no standard library for $triple here: $architecture is left out" >&2
-            status=1
-            continue
+            echo "dist: rustup has no standard library for $triple here: it is built from Rust's own sources"
+            rustup --quiet component add rust-src
+            # A stable compiler may build its own sources with -Z, if it is asked so. What begins and ends a program
+            # is in rustup's library: here it is zig's.
+            std=(-Z build-std) bootstrap=1 more=(-Clink-self-contained=no "--remap-path-prefix=$(rustc --print sysroot)=/rust")
         fi
     fi
+    more+=("${flags[@]}")
+    CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${more[*]}")
+    export CARGO_ENCODED_RUSTFLAGS
     echo "dist: building for $architecture"
-    cargo zigbuild --quiet --locked --profile dist --package bentpipe-daemon --bin bentpipe-gateway --target "$triple"
+    env ${bootstrap:+RUSTC_BOOTSTRAP=1} "$venv/bin/cargo-zigbuild" zigbuild "${std[@]}" --quiet --locked --profile dist \
+        --package bentpipe-daemon --bin bentpipe-gateway --target "$triple"
     program=$out/bentpipe-gateway-$version-$architecture-linux-musl
     install -m 755 "$target/$triple/dist/bentpipe-gateway" "$program"
     run=$(runner "$architecture")
@@ -87,7 +92,7 @@ for architecture in "${architectures[@]}"; do
     if [ "$tests" = yes ] && { [ -n "$run" ] || [ "$architecture" = "$(uname -m)" ]; }; then
         echo "dist: unit tests of the core, the gateway and its file for $architecture"
         name=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_RUNNER
-        env ${run:+"$name=$run"} "$venv/bin/cargo-zigbuild" test --quiet --locked --lib --target "$triple" \
+        env ${run:+"$name=$run"} ${bootstrap:+RUSTC_BOOTSTRAP=1} "$venv/bin/cargo-zigbuild" test "${std[@]}" --quiet --locked --lib --target "$triple" \
             -p bentpipe-core -p bentpipe-gateway -p bentpipe-config
     fi
 done
@@ -100,4 +105,3 @@ mv crates/daemon/"bentpipe-gateway-$version.cdx.json" "$out/"
 rm -f crates/*/"bentpipe-gateway-$version.cdx.json"
 (cd "$out" && sha256sum bentpipe-gateway-"$version"* >SHA256SUMS)
 ls -sh "$out"
-exit "$status"

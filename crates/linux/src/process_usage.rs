@@ -22,7 +22,6 @@ impl ProcessUsage {
     }
 
     fn of(usage: &Usage) -> ProcessUsage {
-        let count = |number: i64| u64::try_from(number).unwrap_or_default();
         let span = |time: TimeVal| Duration::from_micros(count(time.num_microseconds()));
         let switches = usage.voluntary_context_switches() + usage.involuntary_context_switches();
         ProcessUsage {
@@ -31,6 +30,11 @@ impl ProcessUsage {
             context_switches: count(switches),
         }
     }
+}
+
+/// A number of the kernel's, which has 32 bits on machines of 32 bits.
+fn count(number: impl Into<i64>) -> u64 {
+    u64::try_from(number.into()).unwrap_or_default()
 }
 
 #[cfg(test)]
