@@ -57,6 +57,9 @@ if [ "${1:-}" = machine ]; then
         mke2fs:e2fsprogs
         dpkg-deb:dpkg
         lintian:lintian
+        xz:xz-utils
+        rpm:rpm
+        buildah:buildah
     )
 fi
 if [ "${1:-}" = wheels ]; then
