@@ -153,7 +153,7 @@ def main() -> None:
         observed, _ = phase("[policy]\nobserve = true")
         _, split = phase("[policy]\nobserve = false")
         _, halved = phase('[policy]\nobserve = false\nsample = "50%"')
-    print(f"8 Mbit/s, 500 ms, {options.loss:g} % loss, {options.hosts}; {lanes * rounds} downloads of a size and a phase; geometric means, s")
+    print(f"8 Mbit/s, 500 ms, {options.loss:g} % loss, {options.hosts}; geometric means of {lanes * rounds} downloads, s")
     print("size         observed  split  model  model/observed  sample (number)  sample/observed  its model  report's error")
     for size in SIZES:
         before = mean([(1, took) for times in observed for took in times[size]])
