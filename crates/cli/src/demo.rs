@@ -23,8 +23,8 @@ use std::process::ExitCode;
 /// Builds network namespaces: Linux hosts at the ends and a satellite link of 8 Mbit/s and 250 ms
 /// each way between them, and measures files of 10 KB to 10 MB, every byte of which is compared
 /// with the one that was sent. Then the link loses one packet in a hundred, each way, and 10 MB
-/// come by CUBIC and BBR end to end, through gateways that are not configured, and through gateways
-/// that know the link: all at once, on networks of their own. What is not complete after a minute
+/// come by CUBIC and BBR end to end, through unconfigured gateways, and through gateways whose file
+/// has the link's rate: all at once, on networks of their own. What is not complete after a minute
 /// is stopped. It takes two minutes. Everything it makes is gone when it ends. Without root it runs
 /// the same downloads in virtual time.
 #[derive(Debug, clap::Args)]

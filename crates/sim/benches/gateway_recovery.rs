@@ -50,7 +50,7 @@ fn main() {
         text.parse().unwrap_or_else(|_| panic!("--runs takes a number, not `{text}`"))
     });
     for (known, reorders) in [(true, false), (true, true), (false, false), (false, true)] {
-        let link = if known { "link known" } else { "link unknown" };
+        let link = if known { "rate configured" } else { "unconfigured" };
         let order = if reorders { "1 % up to 20 ms late" } else { "in order" };
         println!(
             "\n{:44}{:>18}{:>18}{:>18}",

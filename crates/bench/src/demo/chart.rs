@@ -13,8 +13,8 @@ const WIDTH: f64 = 1040.0;
 const SERIES: [&str; 5] = [
     "end to end",
     "end to end, BBR",
-    "gateways, nothing configured",
-    "gateways, link known",
+    "gateways, unconfigured",
+    "gateways, rate configured",
     "limit",
 ];
 const END_TO_END: usize = 0;

@@ -40,8 +40,8 @@ impl Variant {
         match self {
             Variant::EndToEnd => "end to end, CUBIC",
             Variant::EndToEndBbr => "end to end, BBR",
-            Variant::Estimated => "gateways, nothing configured",
-            Variant::Known => "gateways, link known",
+            Variant::Estimated => "gateways, unconfigured",
+            Variant::Known => "gateways, rate configured",
         }
     }
 
@@ -51,7 +51,7 @@ impl Variant {
             Variant::EndToEnd => "CUBIC",
             Variant::EndToEndBbr => "BBR",
             Variant::Estimated => "gateways",
-            Variant::Known => "gateways that know the link",
+            Variant::Known => "gateways, rate configured",
         }
     }
 

@@ -41,7 +41,7 @@ pub enum Column {
     #[serde(rename = "client told")]
     #[strum(serialize = "client told")]
     ClientTold,
-    /// Gateways with nothing configured.
+    /// Unconfigured gateways.
     #[serde(rename = "estimated")]
     #[strum(serialize = "estimated")]
     Estimated,

@@ -86,7 +86,7 @@ mod tests {
         let without = |case: &&Case| case.targets.is_empty();
         let without: Vec<&str> =
             cases.iter().filter(without).map(|case| case.name.as_str()).collect();
-        assert!(without.iter().all(|name| name.contains("nothing known")), "{without:?}");
+        assert!(without.iter().all(|name| name.contains("unconfigured")), "{without:?}");
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(splits(name, Column::EndToEnd), [(false, false); 2]);
         assert_eq!(splits(name, Column::Known), [(true, true); 2]);
         assert_eq!(splits(name, Column::Estimated), [(true, false); 2]);
-        let alone = "one gateway, server, rate known, download, 1 MB, loss 0%";
+        let alone = "one gateway, server, rate configured, download, 1 MB, loss 0%";
         assert_eq!(splits(alone, Column::Known), [(true, true), (false, false)]);
     }
 

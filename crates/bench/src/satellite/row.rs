@@ -30,16 +30,16 @@ pub struct Row {
     /// By the hosts alone, with BBR.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub end_to_end_bbr_s: Option<f64>,
-    /// Through gateways that know the link.
+    /// Through gateways whose file has the link's rate.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub known_s: Option<f64>,
-    /// With the gateway at the server told.
+    /// With the gateway at the server configured alone.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub server_told_s: Option<f64>,
-    /// With that at the client told.
+    /// With that at the client configured alone.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub client_told_s: Option<f64>,
-    /// Through gateways with nothing configured.
+    /// Through unconfigured gateways.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub estimated_s: Option<f64>,
     /// Through a pair of PEPsal, with BBR.

@@ -70,7 +70,7 @@ mod tests {
         let table = of_lossy(&lossy());
         let line = |part: &str| table.lines().find(|line| line.contains(part)).unwrap();
         assert!(line("CUBIC").contains("> 60 s") && line("CUBIC").contains("4.2 MB"), "{table}");
-        assert!(line("link known").contains("11.90 s   same"), "{table}");
+        assert!(line("rate configured").contains("11.90 s   same"), "{table}");
         assert!(line("limit").contains("11.8"), "{table}");
         assert!(!table.contains("BBR"), "{table}");
     }

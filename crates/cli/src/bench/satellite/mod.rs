@@ -29,12 +29,12 @@ const LIVE_THREADS: usize = 5;
 /// How far are the gateways from the limit of the link, and from what is wanted of them?
 ///
 /// Each case is a point of a scenario, and what is wanted of it. It is run in virtual time: by the
-/// hosts alone, as Linux is (CUBIC), through a pair of gateways that know the link's rate and round
-/// trip, and through a pair of which nothing is known. With `--live` it is run on Linux's own TCP
-/// in network namespaces, in real time (root). The limit is an ideal sender: back to back at the
-/// link's rate, each loss known a round trip later. Times are means over the seeds, the same ones
-/// in all columns, from the SYN to the last byte, in seconds. A ratio is with one gateway over
-/// without; its bound holds with 95 % confidence.
+/// hosts alone, as Linux is (CUBIC), through a pair of gateways with the link's rate and round trip
+/// configured (`known`), and through an unconfigured pair (`estimated`). With `--live` it is run on
+/// Linux's own TCP in network namespaces, in real time (root). The limit is an ideal sender: back
+/// to back at the link's rate, each loss known a round trip later. Times are means over the seeds,
+/// the same ones in all columns, from the SYN to the last byte, in seconds. A ratio is with one
+/// gateway over without; its bound holds with 95 % confidence.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
