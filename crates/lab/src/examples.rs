@@ -32,6 +32,7 @@ pub const EXAMPLES: &[Example] = shipped!(
     "crosslinks"
     "downstream-rates"
     "first-threshold"
+    "geo-comparison"
     "geo-download"
     "geo-evaluation-suite"
     "geo-gateways"
