@@ -187,7 +187,7 @@ fn lists_are_those_of_the_registries() {
     let mut wrong = Vec::new();
     for (document, head, registry) in [
         ("docs/design/algorithms.md", "| algorithm |", algorithms),
-        ("docs/presets.md", "| preset |", names(PRESETS.iter().map(|preset| preset.name))),
+        ("docs/tcp-parameters.md", "| preset |", names(PRESETS.iter().map(|preset| preset.name))),
         ("docs/link.md", "| queue |", kinds("queue")),
         ("docs/design/simulator.md", "| workload |", kinds("flow.NAME")),
         ("docs/design/simulator.md", "| middlebox |", kinds("middlebox.NAME")),

@@ -14,7 +14,7 @@ pub const FILE: &str = "crates/prose/ratchet.toml";
 
 /// The lines above the counts.
 const HEAD: &str = "\
-# Exceptions to CONTRIBUTING.md's rules for sentences, for each crate and each document. They may only fall:
+# Exceptions to CONTRIBUTING.md's rules for sentences, for each crate; documents have none. They may only fall:
 # `cargo run -p bentpipe-prose -- ratchet` writes this file, and raises no number.
 ";
 

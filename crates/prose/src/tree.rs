@@ -9,7 +9,15 @@ use std::path::{Path, PathBuf};
 const GENERATED: [&str; 3] = ["docs/papers/", "docs/scenario-format.md", "docs/tcp-parameters.md"];
 
 /// Documents apart from those in `docs`.
-const DOCUMENTS: [&str; 3] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "bench/README.md",
+    "python/README.md",
+];
 
 /// A text of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,6 +15,13 @@ fn exceptions_only_become_fewer() {
 }
 
 #[test]
+fn no_document_has_an_exception() {
+    let file = fs::read_to_string(root().join(ratchet::FILE)).unwrap();
+    let documents: Vec<&str> = file.lines().filter(|line| line.contains(".md\"")).collect();
+    assert!(documents.is_empty(), "{documents:#?}");
+}
+
+#[test]
 fn claims_that_are_named_exist() {
     let files = tree::below(root(), &root().join("papers"), "toml").unwrap();
     let known = files.iter().flat_map(|text| claims::ids_in(&text.content).unwrap()).collect();

@@ -65,7 +65,7 @@ fn errors(link: Link, runs: u64, expected: &Range<f64>) -> Vec<String> {
     far
 }
 
-/// The figures of `docs/gateway.md`, at which the model was chosen.
+/// The figures of `docs/measurements.md`, at which the model was chosen.
 #[test]
 fn the_model_is_near_transfers_over_a_geostationary_link() {
     for (loss, runs) in [(0.0, 1), (0.001, 20), (0.01, 20)] {

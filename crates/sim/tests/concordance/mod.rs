@@ -1,9 +1,9 @@
-//! Ours beside ns-2's: whole runs of the same scenarios, whose table is docs/concordance.md.
+//! Comparison with ns-2: whole runs of the same scenarios, whose table is docs/concordance.md.
 //!
-//! Each study is a TOML file beside this one: a scenario, what each row changes in it, and what
+//! Each study is a TOML file next to this one: a scenario, what each row changes in it, and what
 //! ns-2.35 gave with which settings. Differences above 10 % have their reason in the study's file,
 //! in `why`; none may be without.
-//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs concordance` writes the page anew.
+//! `BENTPIPE_BLESS=1 cargo test -p bentpipe-sim --test runs concordance` writes the page.
 
 mod page;
 mod study;

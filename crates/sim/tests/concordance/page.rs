@@ -4,12 +4,13 @@ use super::study::Study;
 use std::fmt::Write;
 
 const HEAD: &str = "\
-# Ours beside ns-2's
+# Compared with ns-2
 
-Whole runs of the same scenarios by this simulator and by ns-2.35, Debian's, set up as each study says. ns counts
-packets and no bytes; ours have headers of 40 bytes, so that a packet of 1000 bytes carries 960, and throughputs are given in
-whole packets. ns's errors are not imitated: where a figure differs by more than 10 % (and, of figures over several seeds, by more than
-ns's own standard deviation), the reason stands below it, and who follows the RFC.
+*Do whole runs give what ns-2 gives, and where not, why?* The same scenarios were run by this simulator and by ns-2.35, Debian's,
+set up as each study says. The simulator of ns counts packets and no bytes. Ours have headers of 40 bytes, so that a packet of
+1000 bytes carries 960; throughputs are given in whole packets. Errors of ns are not imitated. If a figure differs by more than
+10 %, the reason stands below it, with the side that follows the RFC. Of figures over several seeds that holds if they also differ
+by more than the standard deviation of ns.
 
 Two studies are tests of their own, with the numbers and the reasons in them: the four-packet start
 (`crates/sim/tests/four_packet.rs`: every printed value) and the buffers of slow start
