@@ -212,8 +212,120 @@ fn pages_say_which_question_they_answer_and_overviews_are_short() {
         let first = text.lines().nth(2).unwrap_or_default();
         assert!(first.starts_with('*') && first.contains('?'), "{}: {first}", page.display());
     }
-    for (document, max) in [("README.md", 120), ("ARCHITECTURE.md", 200)] {
+    for (document, max) in [
+        ("README.md", 120),
+        ("ARCHITECTURE.md", 200),
+        ("docs/gateway.md", 180),
+        ("CHANGELOG.md", 60),
+    ] {
         let lines = read(document).lines().count();
         assert!(lines <= max, "{document} has {lines} lines, {max} at most");
+    }
+}
+
+/// The rows of a document's tables: heads and rulers are left out, cells are without emphasis.
+fn rows(text: &str) -> BTreeSet<String> {
+    let lines: Vec<&str> = prose(text).into_iter().map(|(_, line)| line.trim()).collect();
+    let is_ruler =
+        |line: &str| line.starts_with('|') && line.replace(['|', '-', ':', ' '], "").is_empty();
+    let own = |(index, line): (usize, &&str)| {
+        let head = lines.get(index + 1).is_some_and(|next| is_ruler(next));
+        (line.starts_with('|') && !head && !is_ruler(line)).then(|| {
+            let cells = line.trim_matches('|').split('|').map(|cell| cell.trim().replace('*', ""));
+            cells.collect::<Vec<_>>().join(" | ")
+        })
+    };
+    lines.iter().enumerate().filter_map(own).collect()
+}
+
+/// Pages that programs write: a claim or a key stands wherever its declaration says.
+const WRITTEN_BY_PROGRAMS: [&str; 3] =
+    ["docs/papers", "docs/scenario-format.md", "docs/tcp-parameters.md"];
+
+#[test]
+fn no_row_of_a_table_stands_in_two_documents() {
+    assert_eq!(rows("| a | b |\n| --- | --- |\n| *c* | 1.0 |\n"), names(["c | 1.0"]));
+    let root = root();
+    let mut found = Vec::new();
+    files(&root.join("docs"), &mut found);
+    found.extend(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md"]
+            .map(|name| root.join(name)),
+    );
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in documents(&found) {
+        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        if WRITTEN_BY_PROGRAMS.iter().any(|page| name.starts_with(page)) {
+            continue;
+        }
+        // A row of nothing but short cells, such as `| a | b |`, says nothing that can differ.
+        for row in rows(&fs::read_to_string(path).unwrap()).into_iter().filter(|row| row.len() > 12)
+        {
+            places.entry(row).or_default().push(name.clone());
+        }
+    }
+    assert!(places.len() > 500, "{} rows", places.len());
+    let twice: Vec<String> = places
+        .iter()
+        .filter(|(_, documents)| documents.len() > 1)
+        .map(|(row, documents)| format!("{}: {row}", documents.join(", ")))
+        .collect();
+    assert!(twice.is_empty(), "rows in two documents:\n{}", twice.join("\n"));
+}
+
+#[test]
+fn words_of_our_own_are_few() {
+    let text = read("docs/glossary.md");
+    let own = text.split("\n## ").find(|part| part.starts_with("Words of ours")).unwrap();
+    let words = rows(own).len();
+    assert!((5..=15).contains(&words), "{words} words of our own");
+}
+
+/// Crates whose `clippy.toml` rules out clocks, threads and unordered maps.
+fn pure_crates() -> BTreeSet<String> {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let pure = crates.filter(|path| path.join("clippy.toml").exists());
+    pure.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_pure_crates_are_those_that_clippy_holds() {
+    let text = read("ARCHITECTURE.md");
+    let (list, _) = text.split_once(" are pure**").expect("a rule on pure crates");
+    let (_, list) = list.rsplit_once("**").unwrap();
+    let words = list.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| *word != "and");
+    assert_eq!(names(words.filter(|word| !word.is_empty())), pure_crates());
+}
+
+#[test]
+fn the_count_of_claims_is_that_of_the_papers_page() {
+    let page = read("docs/papers/README.md");
+    let (counts, _) = page.split_once(" measured claims").expect("a count of measured claims");
+    let words: Vec<&str> = counts.rsplit(|c: char| !c.is_alphanumeric()).take(3).collect();
+    let [all, "of", held] = words[..] else { panic!("{words:?}") };
+    let claimed = format!("{held} of {all} measured claims");
+    assert!(read("README.md").contains(&claimed), "README.md: {claimed}");
+}
+
+/// Pictures that examples draw, and the examples. `BENTPIPE_BLESS=1` draws them again.
+#[test]
+fn pictures_are_those_of_their_examples() {
+    for example in ["geo-download", "geo-comparison"] {
+        let folder =
+            std::env::temp_dir().join(format!("bentpipe-{example}-{}", std::process::id()));
+        let run = Command::new(env!("CARGO_BIN_EXE_bentpipe"))
+            .args(["sim", example, "--output"])
+            .arg(&folder)
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let drawn = fs::read_to_string(folder.join("figures/completion.svg")).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let picture = root().join(format!("docs/pictures/{example}.svg"));
+        if std::env::var_os("BENTPIPE_BLESS").is_some() {
+            fs::write(&picture, &drawn).unwrap();
+        }
+        let kept = fs::read_to_string(&picture).unwrap();
+        assert!(kept == drawn, "{} is not what {example} draws", picture.display());
     }
 }
