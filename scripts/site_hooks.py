@@ -29,6 +29,7 @@ MODULES = {
     ],
     "bentpipe.errors": ["BentpipeError", "ScenarioError", "RunsFailed", "Cancelled", "VersionMismatch", "NoResults"],
 }
+IMAGE = re.compile(r'(<img [^>]*src="((?:[^"]*/)?)([\w-]+)\.svg"[^>]*>)')
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
 
@@ -71,6 +72,19 @@ def on_page_markdown(markdown, page, config, files):
         return f"{match[1]}{config['repo_url']}/{kind}/main/{path}{match[3]}"
 
     return LINK.sub(rewrite, markdown)
+
+
+def on_page_content(html, page, config, files):
+    """Pictures that have a narrow twin show it on a phone."""
+
+    def narrow(match):
+        folder, name = match[2], match[3]
+        if not (ROOT / "docs" / "pictures" / f"{name}-narrow.svg").is_file():
+            return match[0]
+        source = f'<source media="(max-width: 600px)" srcset="{folder}{name}-narrow.svg">'
+        return f"<picture>{source}{match[0]}</picture>"
+
+    return IMAGE.sub(narrow, html)
 
 
 def on_post_build(config):

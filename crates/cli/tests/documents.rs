@@ -319,13 +319,16 @@ fn pictures_are_those_of_their_examples() {
             .output()
             .unwrap();
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-        let drawn = fs::read_to_string(folder.join("figures/completion.svg")).unwrap();
-        fs::remove_dir_all(&folder).unwrap();
-        let picture = root().join(format!("docs/pictures/{example}.svg"));
-        if std::env::var_os("BENTPIPE_BLESS").is_some() {
-            fs::write(&picture, &drawn).unwrap();
+        for form in ["", "-narrow"] {
+            let figure = folder.join(format!("figures/completion{form}.svg"));
+            let drawn = fs::read_to_string(figure).unwrap();
+            let picture = root().join(format!("docs/pictures/{example}{form}.svg"));
+            if std::env::var_os("BENTPIPE_BLESS").is_some() {
+                fs::write(&picture, &drawn).unwrap();
+            }
+            let kept = fs::read_to_string(&picture).unwrap();
+            assert!(kept == drawn, "{} is not what {example} draws", picture.display());
         }
-        let kept = fs::read_to_string(&picture).unwrap();
-        assert!(kept == drawn, "{} is not what {example} draws", picture.display());
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
