@@ -4,6 +4,7 @@ use super::{Function, PACKET, at, flow, max_by_mean, min_by_mean, run, utilisati
 use super::{
     LONG, Numbers, SHORT, Samples, jain, less, mean, number, per_run, ratio, scaled, throughput,
 };
+use crate::functions::samples::jackknife;
 use crate::run::trace::series;
 use crate::run::{Number, PointRuns, Ran};
 use bentpipe_lab::tables::Table;
@@ -75,8 +76,7 @@ fn utilisation_by_queue(ran: &Ran) -> Numbers {
         let of = |limit| utilisation(queue(ran, sack, weight, limit)?);
         let by_limit = LIMITS.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
         numbers.push(number(format!("{name}-50-less-4"), less(&by_limit[5], &by_limit[0])));
-        let means: Vec<f64> = by_limit.iter().map(|samples| mean(samples)).collect();
-        numbers.push(Number::new(format!("{name}-rank"), rank(&means)));
+        numbers.push(number(format!("{name}-rank"), jackknife(&by_limit, rank)));
     }
     Ok(numbers)
 }

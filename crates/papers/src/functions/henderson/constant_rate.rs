@@ -167,38 +167,49 @@ fn good_everywhere(ran: &Ran) -> Numbers {
     Ok(vec![number("least-shortfall", jackknife(&rows, least))])
 }
 
-/// Constants that are fairer than standard TCP by 0.05 and use nine tenths of the link.
-fn good_constants<'a>(
+/// The benchmark's fairness, then of each constant its fairness and its share of the link.
+fn of_constants<'a>(
     topology: u32,
     constants: &[u32],
     point: impl Fn(&str) -> Result<&'a PointRuns, String>,
-) -> Result<usize, String> {
-    let benchmark = mean(&fairness(point(STANDARD)?, topology)?);
-    let mut good = 0;
+) -> Result<Vec<Samples>, String> {
+    let mut columns = vec![fairness(point(STANDARD)?, topology)?];
     for c in constants {
         let point = point(&constant(*c))?;
-        let (index, filled) = (fairness(point, topology)?, filled(point, topology)?);
-        good += usize::from(mean(&index) >= benchmark + 0.05 && mean(&filled) >= 0.9);
+        columns.extend([fairness(point, topology)?, filled(point, topology)?]);
     }
-    Ok(good)
+    Ok(columns)
+}
+
+/// Counts constants that are fairer than standard TCP by 0.05 and use nine tenths of the link, by
+/// the means of [`of_constants`].
+fn good_constants(means: &[f64]) -> usize {
+    let Some((benchmark, constants)) = means.split_first() else { return 0 };
+    let is_good = |of: &&[f64]| of[0] >= benchmark + 0.05 && of[1] >= 0.9;
+    constants.chunks(2).filter(is_good).count()
 }
 
 fn shallow_queues(ran: &Ran) -> Numbers {
     const QUEUES: [&str; 2] =
         ["drop-tail:limit=50packets", "red:limit=10packets,min-threshold=4,max-threshold=8"];
-    let mut without = 0;
+    const CONSTANTS_HERE: [u32; 4] = [4, 36, 100, 400];
+    let mut cases = Vec::new();
     for topology in TOPOLOGIES {
         let part = ran.part(&format!("shallow-{topology}"))?;
         let path = if topology < 3 { "link.bottleneck.queue" } else { "link.bottleneck{n}.queue" };
         for queue in QUEUES {
             let point = |control: &str| at(part, &[(path, queue), (CONTROL, control)]);
-            without += usize::from(good_constants(topology, &[4, 36, 100, 400], point)? == 0);
+            cases.extend(of_constants(topology, &CONSTANTS_HERE, point)?);
         }
     }
-    let deep = good_constants(2, &CONSTANTS, |control| of(ran, 2, control))?;
+    let deep = of_constants(2, &CONSTANTS, |control| of(ran, 2, control))?;
+    let without = |means: &[f64]| {
+        let cases = means.chunks(1 + 2 * CONSTANTS_HERE.len());
+        cases.filter(|case| good_constants(case) == 0).count() as f64
+    };
     Ok(vec![
-        Number::new("cases-without-a-good-constant", without as f64),
-        Number::new("good-constants-in-deep-red", deep as f64),
+        number("cases-without-a-good-constant", jackknife(&cases, without)),
+        number("good-constants-in-deep-red", jackknife(&deep, |means| good_constants(means) as f64)),
     ])
 }
 

@@ -15,12 +15,19 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("H-4.9-c", standard_web),
 ];
 
-const CONSTANTS: [u32; 5] = [4, 16, 36, 64, 100];
 const TOPOLOGIES: [u32; 3] = [1, 2, 3];
 const ADDED: &str = "added";
 
 fn of<'a>(ran: &'a Ran, kind: &str, topology: u32, control: &str) -> Result<&'a PointRuns, String> {
     at(ran.part(&format!("{kind}-{topology}"))?, &[("tcp.congestion", control)])
+}
+
+/// The constants that an experiment tries, in the order of its sweep.
+fn constants(ran: &Ran, kind: &str, topology: u32) -> Result<Vec<u32>, String> {
+    let points = &ran.part(&format!("{kind}-{topology}"))?.points;
+    let controls = points.iter().filter_map(|point| point.value("tcp.congestion"));
+    let tried = controls.filter_map(|control| control.strip_prefix("constant-rate:c="));
+    tried.map(|c| c.parse().map_err(|_| format!("{c} is no constant"))).collect()
 }
 
 /// The compared transfers and the added one.
@@ -36,7 +43,8 @@ fn filled_with_added(point: &PointRuns, topology: u32) -> Result<Samples, String
 /// The constant that is the fairest without the added connection, and its index.
 fn best(ran: &Ran, kind: &str, topology: u32) -> Result<(u32, Samples), String> {
     let index = |c| Ok((c, fairness(of(ran, kind, topology, &constant(c))?, topology)?));
-    let each = CONSTANTS.into_iter().map(index).collect::<Result<Vec<_>, String>>()?;
+    let tried = constants(ran, kind, topology)?.into_iter();
+    let each = tried.map(index).collect::<Result<Vec<_>, String>>()?;
     let best = each.into_iter().max_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
     best.ok_or_else(|| "there is no constant".to_owned())
 }
@@ -54,7 +62,7 @@ fn what_is_lost(ran: &Ran) -> Numbers {
     let mut rises = Vec::new();
     let mut indices = Vec::new();
     for topology in TOPOLOGIES {
-        for c in CONSTANTS {
+        for c in constants(ran, ADDED, topology)? {
             let with = filled_with_added(of(ran, ADDED, topology, &constant(c))?, topology)?;
             let without = filled(of(ran, "plain", topology, &constant(c))?, topology)?;
             rises.push(less(&with, &without));
@@ -92,7 +100,8 @@ fn trailblazer(ran: &Ran) -> Numbers {
             let short = per_run(&short, |both| both.iter().sum());
             Ok(ratio(&short, &throughput(point, "f600")?))
         };
-        let each = CONSTANTS.into_iter().map(ratio).collect::<Result<Vec<_>, String>>()?;
+        let tried = constants(ran, kind, 2)?.into_iter();
+        let each = tried.map(ratio).collect::<Result<Vec<_>, String>>()?;
         Ok::<_, String>(per_run(&each, mean))
     };
     let (with, without) = (short_to_long(ADDED)?, short_to_long("plain")?);
