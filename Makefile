@@ -5,7 +5,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 VENV := $(abspath $(TARGET_DIR))/python-venv/bin
 
-.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs papers mutants mutants-changed check bench bench-peers cargo apt apt-bench apt-tests cargo-deny deb rpm dist test-packages test-kernels test-rpm test-container
+.PHONY: help demo test test-routers test-routers-real test-python wheel test-wheels docs papers artifact mutants mutants-changed check bench bench-peers cargo apt apt-bench apt-tests cargo-deny deb rpm dist test-packages test-kernels test-rpm test-container
 
 help:
 	@echo "make demo    files cross an emulated GEO link with and without bentpipe (root; < 3 min)"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-container  the container image built and run by buildah over a base of Debian's packages (root)"
 	@echo "make docs    the documentation as a site, in out/site"
 	@echo "make papers  the tests that the papers' claims name, then every figure; both go into docs/papers (half an hour)"
+	@echo "make artifact  all that the papers' verdicts rest on, with checksums, in out/artifact; and every page from that again, without a simulation"
 	@echo "make mutants deliberate defects in the gateway, each of which the tests must find (minutes)"
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, wrapped comments, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
@@ -95,6 +96,11 @@ papers: cargo apt-tests
 	@scripts/papers_tests.py out/papers/tests.json
 	@cargo build --release --quiet --bin bentpipe
 	@$(TARGET_DIR)/release/bentpipe papers --all --docs docs/papers
+
+# Runs that make papers has made are not made again.
+artifact: cargo
+	@cargo build --release --quiet --bin bentpipe
+	@scripts/artifact.sh $(TARGET_DIR)/release/bentpipe
 
 mutants: cargo
 	scripts/mutants.sh

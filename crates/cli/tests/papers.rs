@@ -158,6 +158,63 @@ fn quick_figures_are_as_they_are_kept_and_a_browser_shows_them() {
     assert_eq!(look(&graph, "1280,800").1, "nothing");
 }
 
+/// Puts the right checksum of a file into an artifact's list: of what was changed on purpose.
+fn seal(artifact: &Path, name: &str) {
+    let sums = artifact.join("SHA256SUMS");
+    let others = fs::read_to_string(&sums).unwrap();
+    let others = others.lines().filter(|line| !line.ends_with(&format!("  {name}")));
+    let mut lines: Vec<String> = others.map(str::to_owned).collect();
+    if artifact.join(name).exists() {
+        let output = Command::new("sha256sum").arg(name).current_dir(artifact).output().unwrap();
+        lines.push(String::from_utf8(output.stdout).unwrap().trim().to_owned());
+    }
+    fs::write(&sums, lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn verdicts_are_derived_again_from_an_artifact() {
+    let folder = tempfile::tempdir().unwrap();
+    let figures = ["sfu/fig-3-3", "bbn/four-packets"];
+    let run = |arguments: &[&str]| {
+        let run = papers(arguments, folder.path());
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        (run.status.success(), text(&run.stdout), text(&run.stderr))
+    };
+    let made = run(&[figures[0], figures[1], "--quiet", "--artifact", "artifact"]);
+    assert!(made.0, "{}", made.2);
+    let artifact = folder.path().join("artifact");
+    let sums = Command::new("sha256sum")
+        .args(["--check", "--quiet", "SHA256SUMS"])
+        .current_dir(&artifact)
+        .status()
+        .unwrap();
+    assert!(sums.success());
+    let again = || run(&["--from", "artifact", "--quiet", "--output", "again"]);
+    let (same, said, why) = again();
+    assert!(same && said.contains("pages and pictures in again/pages are as in"), "{said}{why}");
+    assert!(!folder.path().join("again/runs").exists(), "nothing is simulated");
+
+    // What is derived otherwise is named.
+    let page = artifact.join("pages/sfu.md");
+    let text = fs::read_to_string(&page).unwrap();
+    fs::write(&page, text.replacen("reproduced", "different", 1)).unwrap();
+    let (same, _, why) = again();
+    assert!(!same && why.contains("pages/sfu.md is not as SHA256SUMS says"), "{why}");
+    seal(&artifact, "pages/sfu.md");
+    let (same, _, why) = again();
+    assert!(!same && why.contains("again/pages/sfu.md is not as in the artifact"), "{why}");
+
+    // A run that is gone is not made.
+    let runs = fs::read_dir(artifact.join("runs")).unwrap();
+    let mut runs = runs.map(|run| run.unwrap().file_name().into_string().unwrap());
+    let run = format!("runs/{}", runs.find(|name| name.ends_with(".run")).unwrap());
+    fs::remove_file(artifact.join(&run)).unwrap();
+    assert!(again().2.contains(&format!("{run} is in SHA256SUMS and is gone")));
+    seal(&artifact, &run);
+    let (same, _, why) = again();
+    assert!(!same && why.contains("it is not in the artifact"), "{why}");
+}
+
 #[test]
 fn what_is_kept_is_explained_and_small() {
     let mut sum = 0;

@@ -6,6 +6,7 @@
 //! each claim accepts, and [`report`] writes it all down: which claims hold, and which do not.
 #![forbid(unsafe_code)]
 
+pub mod artifact;
 pub mod catalogue;
 pub mod functions;
 pub mod judge;

@@ -16,3 +16,10 @@ fn git(arguments: &[&str]) -> Option<String> {
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }
+
+/// The compiler that is at hand: `rustc 1.95.0 (59807616e 2026-04-14)`.
+pub(super) fn compiler() -> Option<String> {
+    let output = Command::new("rustc").arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}

@@ -1,5 +1,6 @@
 //! `bentpipe papers`: the papers' figures, run, drawn and judged.
 
+mod artifact;
 mod claims;
 mod commit;
 mod list;
@@ -8,6 +9,7 @@ mod progress;
 mod sensitivity;
 
 use crate::plot::{PlotError, page_of_run};
+use bentpipe_papers::artifact::{Artifact, ArtifactError, PAPERS, RUNS, TESTS, no_run};
 use bentpipe_papers::catalogue::{Catalogue, CatalogueError, Figure, Files, LocatedClaim, Paper};
 use bentpipe_papers::judge::judge;
 use bentpipe_papers::live::{Comparison, LiveError};
@@ -16,6 +18,7 @@ use bentpipe_papers::run::{Options, Ran, RunError};
 use bentpipe_papers::tested::{Tested, TestedError};
 use bentpipe_terminal::interrupt::{interrupted, stop_flag};
 use progress::FigureProgress;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -43,7 +46,8 @@ Examples:
   bentpipe papers --all --json    all of it, with a summary for programs
   bentpipe papers --live          what can be run on real hosts
   sudo bentpipe papers --live henderson/fig-4-19
-  bentpipe papers --sensitivity henderson/fig-4-13")]
+  bentpipe papers --sensitivity henderson/fig-4-13
+  bentpipe papers --from DIR      all verdicts from an artifact's raw data, without a simulation")]
 pub(crate) struct Arguments {
     /// Figures (bbn/fig-8) or whole papers (bbn); or claims (G01-15-a), which are printed
     #[arg(value_name = "ID")]
@@ -78,6 +82,16 @@ pub(crate) struct Arguments {
     /// Also write scoreboard and figures as Markdown and SVG into this folder
     #[arg(long, value_name = "DIR")]
     docs: Option<PathBuf>,
+    /// Also write runs, claims and pages with checksums into this new folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["kept", "from"])]
+    artifact: Option<PathBuf>,
+    /// Run nothing: take claims and runs from an artifact, and compare the pages with its own
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["ids", "all", "quick", "kept", "papers"]
+    )]
+    from: Option<PathBuf>,
     /// So many threads (as many as there are cores without it)
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -122,6 +136,9 @@ pub(crate) enum Error {
     /// What tests gave.
     #[error(transparent)]
     Tested(#[from] TestedError),
+    /// An artifact.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
     /// The report.
     #[error(transparent)]
     Report(#[from] report::ReportError),
@@ -132,9 +149,11 @@ pub(crate) enum Error {
 
 /// Lists or runs figures.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let files = match &arguments.papers {
-        Some(folder) => Files::of_folder(folder)?,
-        None => Files::built_in(),
+    let from = arguments.from.as_deref().map(Artifact::open).transpose()?;
+    let files = match (&from, &arguments.papers) {
+        (Some(artifact), _) => Files::of_folder(&artifact.path(PAPERS))?,
+        (None, Some(folder)) => Files::of_folder(folder)?,
+        (None, None) => Files::built_in(),
     };
     let catalogue = Catalogue::read(files)?;
     let claims: Option<Vec<LocatedClaim<'_>>> =
@@ -143,7 +162,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         claims::write(&claims, arguments.json, &mut io::stdout().lock())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen = choose(&catalogue, arguments)?;
+    let ids = from.as_ref().map_or(&arguments.ids, |artifact| &artifact.origin.figures);
+    let chosen = choose(&catalogue, ids, arguments)?;
     if chosen.is_empty() {
         list::write(&catalogue, arguments.live, arguments.json, &mut io::stdout().lock())?;
         return Ok(ExitCode::SUCCESS);
@@ -151,9 +171,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let stop = stop_flag()?;
     let threads = arguments.threads.or_else(|| available_parallelism().ok());
     let options = Options {
-        runner: &bentpipe_sim::run_into,
+        runner: if from.is_some() { &no_run } else { &bentpipe_sim::run_into },
         threads: threads.unwrap_or(NonZeroUsize::MIN),
         folder: arguments.output.clone(),
+        runs: match &from {
+            Some(artifact) => artifact.path(RUNS),
+            None => arguments.output.join(RUNS),
+        },
         stop: &stop,
     };
     if arguments.live {
@@ -170,10 +194,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let begin = Instant::now();
     let mut report = Report::default();
     let mut progress = FigureProgress::new(chosen.len(), arguments.quiet);
+    let mut runs = BTreeSet::new();
     for (_, figure) in &chosen {
         progress.begin(&figure.id);
-        match one(&catalogue, figure, &options) {
-            Ok(judged) => report.add(judged),
+        match one(&catalogue, figure, &options, from.is_none()) {
+            Ok((judged, stored)) => {
+                report.add(judged);
+                runs.extend(stored);
+            }
             Err(Error::Run(RunError::Stopped)) => {
                 progress.end();
                 eprintln!(
@@ -188,13 +216,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     progress.end();
     report.wall_s = begin.elapsed().as_secs_f64();
-    report.commit = commit::of_checkout();
-    report.tested = Tested::read(&arguments.output.join("tests.json"))?;
+    report.commit = match &from {
+        Some(artifact) => artifact.origin.commit.clone(),
+        None => commit::of_checkout(),
+    };
+    let tests = arguments.output.join(TESTS);
+    report.tested = Tested::read(&from.as_ref().map_or(tests, |artifact| artifact.path(TESTS)))?;
     report::write(&catalogue, &report, &arguments.output)?;
     if let Some(folder) = &arguments.docs {
         report::write_docs(&catalogue, &report, &arguments.output, folder)?;
     }
+    if let Some(folder) = &arguments.artifact {
+        artifact::write(&catalogue, &report, &runs, &arguments.output, folder)?;
+    }
     let mut out = io::stdout().lock();
+    if let Some(artifact) = &from {
+        return artifact::compare(artifact, &catalogue, &report, arguments, &mut out);
+    }
     if arguments.json {
         writeln!(out, "{:#}", report.json(&catalogue))?;
     } else {
@@ -208,16 +246,20 @@ fn one(
     catalogue: &Catalogue,
     figure: &Figure,
     options: &Options<'_>,
-) -> Result<report::Judgement, Error> {
+    graphs: bool,
+) -> Result<(report::Judgement, Vec<PathBuf>), Error> {
     let begin = Instant::now();
     let (ran, claims) = judge(catalogue, figure, options, &|_| {})?;
     let drawings = ran.draw(figure, options)?;
-    graph(&ran, catalogue, figure, options)?;
+    if graphs {
+        graph(&ran, catalogue, figure, options)?;
+    }
     let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
     let beside = Comparison::all(figure, &ran).map_err(failed)?;
     let wall_s = begin.elapsed().as_secs_f64();
     let (figure, runs) = (figure.id.clone(), ran.runs());
-    Ok(report::Judgement { figure, claims, drawings, beside, runs, wall_s })
+    let judged = report::Judgement { figure, claims, drawings, beside, runs, wall_s };
+    Ok((judged, ran.stored().collect()))
 }
 
 /// One run of the figure, packet by packet, beside its experiments.
@@ -236,15 +278,16 @@ fn graph(
 
 fn choose<'a>(
     catalogue: &'a Catalogue,
+    ids: &[String],
     arguments: &Arguments,
 ) -> Result<Vec<(&'a Paper, &'a Figure)>, Error> {
     let all =
         || catalogue.papers.iter().flat_map(|paper| paper.figures.iter().map(move |f| (paper, f)));
     let mut chosen = Vec::new();
-    if arguments.all || (arguments.quick && arguments.ids.is_empty()) {
+    if arguments.all || (arguments.quick && ids.is_empty()) {
         chosen.extend(all());
     }
-    for id in &arguments.ids {
+    for id in ids {
         let found = catalogue.find(id);
         if catalogue.claim(id).is_some() {
             return Err(Error::Claim(id.clone()));
@@ -265,7 +308,7 @@ fn choose<'a>(
         (false, quick) => !quick || figure.quick,
     });
     if arguments.sensitivity {
-        if arguments.ids.is_empty() {
+        if ids.is_empty() {
             chosen = all().collect();
         }
         chosen.retain(|(_, figure)| !figure.free.is_empty());

@@ -29,9 +29,10 @@ pub struct Options<'a> {
     pub runner: &'a dyn Runner,
     /// On so many threads.
     pub threads: NonZeroUsize,
-    /// Results go into this folder: the runs of all figures into one store, so that what two
-    /// figures need is made once.
+    /// Results go into this folder.
     pub folder: PathBuf,
+    /// The store of all figures' runs, each of which is made once.
+    pub runs: PathBuf,
     /// When this becomes true, the figure is given up; finished runs are kept.
     pub stop: &'a AtomicBool,
 }
@@ -105,7 +106,7 @@ impl Ran {
         options: &Options<'_>,
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ran, RunError> {
-        let store = Store::open(&options.folder.join("runs"))?;
+        let store = Store::open(&options.runs)?;
         let live = LiveResults::read(files, &figure.id)?;
         let mut parts = BTreeMap::new();
         for name in names {
@@ -144,6 +145,11 @@ impl Ran {
         points.map(|point| u32::try_from(point.runs.len()).unwrap_or(u32::MAX)).max().unwrap_or(0)
     }
 
+    /// The files and folders in the store that have its runs.
+    pub fn stored(&self) -> impl Iterator<Item = PathBuf> {
+        self.parts.values().flat_map(Part::stored)
+    }
+
     /// The experiment of this name.
     ///
     /// # Errors
@@ -174,7 +180,7 @@ impl Ran {
         let drawn = self.parts.iter().filter(|(_, part)| !part.experiment.figures.is_empty());
         let mut experiments = drawn.filter_map(|(name, _)| figure.recorded(files, name).ok());
         let Some(experiment) = experiments.next() else { return Ok(None) };
-        let store = Store::open(&options.folder.join("runs"))?;
+        let store = Store::open(&options.runs)?;
         let folder = Part::first_run(&experiment, &store, options)?;
         Ok(Some(folder).filter(|folder| folder.is_dir()))
     }

@@ -118,6 +118,20 @@ impl Part {
         self.store.packets(Key::of(&point.canonical, run))
     }
 
+    /// The files and folders in the store that have its runs.
+    pub(super) fn stored(&self) -> impl Iterator<Item = PathBuf> {
+        let of_point = |point: &'_ PointRuns| {
+            let runs = 0..u32::try_from(point.runs.len()).unwrap_or(u32::MAX);
+            runs.map(|run| Key::of(&point.canonical, run)).collect::<Vec<_>>()
+        };
+        let keys = self.points.iter().flat_map(of_point);
+        let files = keys.flat_map(|key| {
+            let file = |kind: &str| self.store.folder().join(key.name() + kind);
+            [".run", ".series", ".packets"].map(file)
+        });
+        files.filter(|file| file.exists())
+    }
+
     /// The point of this number in the sweep.
     pub fn numbered(&self, point: usize) -> Option<&PointRuns> {
         let at = self.executed.ends.iter().position(|end| end.point == point)?;
