@@ -3,7 +3,7 @@
 //! One parameter is changed at a time. The numbers are kept in `papers/NAME/fig-….free.toml`, and
 //! the verdict of a claim goes by the whole range.
 
-use crate::catalogue::{CatalogueError, Figure, Files, figure_digest, parse};
+use crate::catalogue::{CatalogueError, Figure, Files, figure_digest, parse_if_there};
 use crate::numbers;
 use crate::run::{Options, Ran, RunError};
 use crate::verdict::{Judged, OtherNumber, Verdict};
@@ -73,11 +73,7 @@ impl Sensitivity {
     /// # Errors
     /// [`CatalogueError`].
     pub fn read(files: &Files, figure: &Figure) -> Result<Sensitivity, CatalogueError> {
-        let path = path(&figure.id);
-        if figure.free.is_empty() || !files.has(&path) {
-            return Ok(Sensitivity::default());
-        }
-        let kept: Sensitivity = parse(files, &path)?;
+        let kept: Sensitivity = parse_if_there(files, &path(&figure.id))?;
         let same = kept.figure == figure_digest(figure, files, &[])?;
         Ok(if same { kept } else { Sensitivity::default() })
     }

@@ -7,7 +7,7 @@ use bentpipe_papers::catalogue::{
 };
 use bentpipe_papers::functions;
 use bentpipe_papers::live::{LiveResults, inputs, path};
-use bentpipe_papers::report::{ClaimClass, placeholder};
+use bentpipe_papers::report::{ClaimClass, placeholder, placeholder_parts};
 use bentpipe_papers::sensitivity::{self, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -340,21 +340,100 @@ fn claims_name_others_and_numbers_that_are_there() {
             let accepted = &claim.accepted[name];
             assert!(words.has_all(accepted.min, accepted.max) || accepted.open, "{}", claim.id);
         }
-        let texts = claim.explanation.iter().flat_map(|text| {
-            let mut rest = text.as_str();
-            std::iter::from_fn(move || {
-                let (_, name, after) = placeholder(rest)?;
-                rest = after;
-                Some(name)
-            })
-        });
-        for name in texts {
-            let (id, number) = name.rsplit_once('.').unwrap_or((&claim.id, name));
-            let named =
-                claims().find(|claim| claim.id == id && claim.accepted.contains_key(number));
-            assert!(named.is_some(), "{}: {{{name}}} is no number", claim.id);
+    }
+}
+
+/// The texts between placeholders, and the placeholders.
+fn pieces(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut texts, mut names, mut rest) = (Vec::new(), Vec::new(), text);
+    while let Some((before, name, after)) = placeholder(rest) {
+        texts.push(before);
+        names.push(name);
+        rest = after;
+    }
+    texts.push(rest);
+    (texts, names)
+}
+
+#[test]
+fn placeholders_name_numbers_and_values_that_are_there() {
+    let catalogue = catalogue();
+    let figures = || catalogue.papers.iter().flat_map(|paper| &paper.figures);
+    for claim in figures().flat_map(|figure| &figure.claims) {
+        for name in claim.explanation.iter().flat_map(|text| pieces(text).1) {
+            let (id, number, value) = placeholder_parts(name);
+            let id = id.unwrap_or(&claim.id);
+            let of = figures().find_map(|figure| {
+                let claim = figure.claims.iter().find(|claim| claim.id == id)?;
+                claim.accepted.contains_key(number).then_some(figure)
+            });
+            let of = of.unwrap_or_else(|| panic!("{}: {{{name}}} is no number", claim.id));
+            let Some(value) = value else { continue };
+            let kept = Sensitivity::read(catalogue.files(), of).unwrap();
+            let known = kept.of(id).any(|other| other.name == number && other.value == value);
+            assert!(known, "{}: {{{name}}} is no other value", claim.id);
         }
     }
+}
+
+/// The figures in a text, such as `1.5`, `1e-7` and `97.5`; none that is a part of a name.
+fn literals(text: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ".-_/^".contains(c);
+    let words = text.split(|c: char| !is_part(c));
+    let trimmed = words.map(|word| word.trim_matches(|c| ".-_/".contains(c)));
+    trimmed.filter(|word| word.parse::<f64>().is_ok_and(f64::is_finite)).collect()
+}
+
+#[test]
+fn literals_are_found_and_names_are_none() {
+    let text = "At 1e-7 it has 12 % of 8760 bytes (97.5 KB, RFC 1644), ns-2's 0.94; H-4.13-a.";
+    assert_eq!(literals(text), ["1e-7", "12", "8760", "97.5", "1644", "0.94"]);
+}
+
+/// An explanation's figure is measured, and then it comes from the run; or it is a parameter that
+/// the figure's file has; or the claim says that it is stated.
+#[test]
+fn an_explanation_has_no_measured_figure_as_text() {
+    let catalogue = catalogue();
+    let mut wrong = Vec::new();
+    for figure in catalogue.papers.iter().flat_map(|paper| &paper.figures) {
+        let mut given = vec![figure.title.clone(), figure.about.clone()];
+        given.extend(figure.chosen.clone());
+        for parameter in &figure.free {
+            given.extend([parameter.chosen.clone(), parameter.source.clone()]);
+            given.extend(parameter.values.iter().map(|value| value.name.clone()));
+        }
+        for name in figure.scenarios.keys() {
+            let experiment = figure.experiment(catalogue.files(), name).unwrap();
+            given.push(experiment.source().to_owned());
+            given.extend(experiment.points().flat_map(|p| p.values).map(|(_, value)| value));
+        }
+        for claim in &figure.claims {
+            let Some(explanation) = &claim.explanation else { continue };
+            let mut known = given.clone();
+            known.push(claim.says.clone());
+            known.extend(claim.accepted.iter().map(|(name, range)| format!("{name} {range}")));
+            // Of texts such as `450ms` and `accepted-16` the digits count.
+            let digits = |text: &String| {
+                let parts = text.split(|c: char| !(c.is_ascii_digit() || c == '.'));
+                parts.map(|part| part.trim_matches('.').to_owned()).collect::<Vec<_>>()
+            };
+            let known: BTreeSet<String> = known.iter().flat_map(digits).collect();
+            let mut stated: BTreeSet<&str> = claim.stated.iter().map(String::as_str).collect();
+            for text in pieces(explanation).0 {
+                for literal in literals(text) {
+                    let declared = claim.stated.iter().any(|other| other == literal);
+                    stated.remove(literal);
+                    let exponents = literal.contains('e');
+                    if !declared && !exponents && !known.contains(literal) {
+                        wrong.push(format!("{}: {literal}", claim.id));
+                    }
+                }
+            }
+            wrong.extend(stated.iter().map(|it| format!("{}: {it} is not in it", claim.id)));
+        }
+    }
+    assert!(wrong.is_empty(), "neither {{name}}, a parameter nor `stated`:\n{}", wrong.join("\n"));
 }
 
 /// Numbers of figures as they were count no more.

@@ -16,6 +16,9 @@ pub struct Claim {
     pub says: String,
     /// Why it does not hold, or cannot be decided.
     pub explanation: Option<String>,
+    /// The explanation's figures that its runs do not give. They are the paper's, another source's,
+    /// or of experiments of their own.
+    pub stated: Vec<String>,
     /// The cause, where it is not reproduced.
     pub cause: Option<Cause>,
     /// The accepted ranges, by its numbers' names.
@@ -164,6 +167,8 @@ pub(crate) struct ClaimFile {
     entry: Entry,
     says: String,
     explanation: Option<String>,
+    #[serde(default)]
+    stated: Vec<String>,
     cause: Option<Cause>,
     accepted: BTreeMap<String, Accepted>,
     #[serde(default)]
@@ -202,6 +207,7 @@ impl ClaimFile {
             entry: self.entry,
             says: self.says,
             explanation: self.explanation,
+            stated: self.stated,
             cause: self.cause,
             accepted: self.accepted,
             words: self.words,

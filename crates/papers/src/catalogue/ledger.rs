@@ -1,7 +1,7 @@
 //! Decisions that were made after a first result, and the digests that hold the rest.
 //! `papers/ledger.toml`.
 
-use super::{CatalogueError, Figure, Files, parse};
+use super::{CatalogueError, Figure, Files, parse_if_there};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -24,7 +24,8 @@ pub struct Ledger {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Decision {
-    /// The claims that it can move.
+    /// The claims that it can move; all, if none is named.
+    #[serde(default)]
     pub claims: Vec<String>,
     /// The kind of what was changed.
     pub what: Decided,
@@ -86,7 +87,7 @@ impl Ledger {
 }
 
 pub(super) fn read(files: &Files) -> Result<Ledger, CatalogueError> {
-    if files.has(FILE) { parse(files, FILE) } else { Ok(Ledger::default()) }
+    parse_if_there(files, FILE)
 }
 
 /// Digests what a figure measures.

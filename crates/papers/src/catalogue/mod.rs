@@ -2,6 +2,8 @@
 
 mod accepted;
 mod claim;
+mod costs;
+mod earlier;
 mod elsewhere;
 mod entry;
 mod figure;
@@ -18,6 +20,8 @@ pub use accepted::{Accepted, AcceptedError};
 #[cfg(test)]
 pub(crate) use claim::ClaimFile;
 pub use claim::{Cause, Check, Claim, Form, Measure};
+pub use costs::{Costs, FigureCost};
+pub use earlier::{Earlier, EarlierVerdict};
 pub use elsewhere::{Elsewhere, Witness};
 pub use entry::{ClaimKind, ClaimMethod, Entry};
 pub use figure::{Figure, ScenarioPart};
@@ -121,6 +125,10 @@ pub struct Catalogue {
     pub changes: Vec<Change>,
     /// The decisions after a first result.
     pub ledger: Ledger,
+    /// The verdicts of an earlier commit's pages.
+    pub earlier: Option<Earlier>,
+    /// The time and the room that figures took, where they were last run.
+    pub costs: Option<Costs>,
     files: Files,
 }
 
@@ -144,7 +152,8 @@ impl Catalogue {
             papers.iter().map(|name| paper(&files, name, seed)).collect::<Result<_, _>>()?;
         let changes = freeze::changes(&files)?;
         let ledger = ledger::read(&files)?;
-        Ok(Catalogue { papers, changes, ledger, files })
+        let (earlier, costs) = (earlier::read(&files)?, costs::read(&files)?);
+        Ok(Catalogue { papers, changes, ledger, earlier, costs, files })
     }
 
     /// The files that it was read from.
@@ -168,6 +177,14 @@ fn paper(files: &Files, name: &str, seed: Option<u64>) -> Result<Paper, Catalogu
     let elsewhere = elsewhere::read(files, name)?;
     let questions = future_work::read(files, name)?;
     Ok(Paper { name: name.to_owned(), about, figures, elsewhere, questions })
+}
+
+/// Reads a file as TOML, if there is one.
+pub(crate) fn parse_if_there<T: DeserializeOwned + Default>(
+    files: &Files,
+    path: &str,
+) -> Result<T, CatalogueError> {
+    if files.has(path) { parse(files, path) } else { Ok(T::default()) }
 }
 
 /// Reads a file as TOML.

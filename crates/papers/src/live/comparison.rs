@@ -26,8 +26,6 @@ pub struct Comparison {
     pub explanation: Option<String>,
     /// On what it was measured.
     pub machine: Machine,
-    /// How its hosts were given their TCP.
-    pub kernel_settings: Vec<String>,
 }
 
 /// A point.
@@ -173,7 +171,6 @@ impl Comparison {
             within: live.within,
             explanation: live.explanation.clone(),
             machine: ran.live.machine.clone(),
-            kernel_settings: ran.live.kernel_settings.clone(),
         })
     }
 

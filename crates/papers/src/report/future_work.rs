@@ -2,7 +2,7 @@
 //! have its numbers and its pictures; the others what a test prints, or a page that has them.
 
 use super::page::pictures;
-use super::text::number;
+use super::text::{explained, number};
 use super::{Judgement, Report};
 use crate::catalogue::{Catalogue, ClaimKind, Paper, Witness};
 use crate::verdict::{Judged, Verdict};
@@ -59,7 +59,7 @@ fn answer(text: &mut String, report: &Report, paper: &Paper, id: &str) {
         claims.find(|judged| judged.claim.id == id).map(|judged| (judgement, judged))
     });
     if let Some((judgement, judged)) = judged {
-        by_figure(text, paper, judgement, judged);
+        by_figure(text, report, paper, judgement, judged);
         return;
     }
     if let Some(elsewhere) = paper.elsewhere.get(id) {
@@ -80,7 +80,13 @@ fn answer(text: &mut String, report: &Report, paper: &Paper, id: &str) {
     }
 }
 
-fn by_figure(text: &mut String, paper: &Paper, judgement: &Judgement, judged: &Judged) {
+fn by_figure(
+    text: &mut String,
+    report: &Report,
+    paper: &Paper,
+    judgement: &Judgement,
+    judged: &Judged,
+) {
     let _ = writeln!(text, "\n{}\n\n| number | found | asked for | |", judged.claim.says);
     text.push_str("| --- | ---: | --- | --- |\n");
     for finding in &judged.findings {
@@ -94,7 +100,10 @@ fn by_figure(text: &mut String, paper: &Paper, judgement: &Judgement, judged: &J
         );
     }
     if let (true, Some(why)) = (judged.verdict != Verdict::Reproduced, &judged.claim.explanation) {
-        let _ = writeln!(text, "\n**{}.** {}", judged.verdict.words(), why.trim());
+        let _ = {
+            let why = explained(report, judged, why.trim());
+            writeln!(text, "\n**{}.** {why}", judged.verdict.words())
+        };
     }
     for picture in pictures(judgement) {
         let _ = writeln!(text, "\n![{}]({})", picture.title, picture.kept);

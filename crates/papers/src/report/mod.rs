@@ -1,5 +1,6 @@
 //! What was found: a page a paper, with its figures and its claims, and a scoreboard.
 
+mod appendix;
 mod axis;
 mod block;
 mod future_work;
@@ -8,10 +9,11 @@ mod page;
 mod score;
 mod tables;
 mod text;
+mod transitions;
 mod write;
 
 pub use score::{ClaimClass, Score, Share};
-pub use text::placeholder;
+pub use text::{placeholder, placeholder_parts};
 pub use write::{write, write_docs};
 
 use crate::catalogue::Catalogue;

@@ -6,9 +6,9 @@ use super::block::{Block, Cell, Inline, Picture, Tone};
 use super::page::{tone, why};
 use super::score::{ClaimClass, Score, Share};
 use super::text::number;
-use super::{Report, axis};
+use super::{Report, appendix, axis, transitions};
 use crate::catalogue::{Catalogue, Cause, Known, Paper};
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{Finding, Judged, Verdict};
 
 /// The page, without its title.
 pub(super) fn overview(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
@@ -64,16 +64,19 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     let claims = || catalogue.papers.iter().flat_map(Paper::claims);
     let wishes = claims().filter(|claim| !claim.counts()).count();
     let register = format!(
-        "The five texts make {} claims. {wishes} of them are of priority 3, which is what they leave to others, and do not count.",
+        "The five texts make {} claims. {wishes} of them are of priority 3, mostly what they leave to others, and do not count.",
         claims().count()
     );
     let rule = "A claim is reproduced if the intervals of all its numbers lie within what is accepted; it is different if \
-                one lies wholly outside, and undecided if one lies across the end. The intervals hold together with 95 % \
-                (Bonferroni). How many runs are made is fixed in each scenario, and no verdict changes it. What is \
-                accepted of bbn and sfu was frozen before anything was run; of the other three papers the history does \
-                not show it.";
+                one lies wholly outside, and undecided if one lies across the end. It depends on a free parameter if it is \
+                reproduced with the chosen value and different with another, or the other way round; what is undecided \
+                with another value does not count against it. The intervals hold together with 95 % (Bonferroni). How \
+                many runs are made is the scenario's: a number, or as many as it takes until their spread is small, \
+                within two numbers. No verdict changes it. What is accepted of bbn and sfu was frozen before anything \
+                was run, but for the changes below; of the other three papers the history does not show it.";
     let words = "In ACM's words, this is a replication: other code on other machines, from what the papers print. What \
-                 this program found is reproduced by the command below, to the digit.";
+                 this program found is repeated by the command below, to the digit, and derived again from kept raw \
+                 data by another.";
     vec![
         Block::Paragraph(vec![Inline::Strong(said)]),
         Block::text(apart),
@@ -85,6 +88,15 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
             report.origin(),
             report.tests_origin()
         )),
+        Block::Paragraph(vec![
+            Inline::Page(
+                transitions::NAME.to_owned(),
+                "Earlier verdicts and present ones".to_owned(),
+            ),
+            Inline::Text("stand side by side, claim by claim;".to_owned()),
+            Inline::Page(appendix::NAME.to_owned(), "the appendix".to_owned()),
+            Inline::Text("has machines, times, commands and settings.".to_owned()),
+        ]),
     ]
 }
 
@@ -137,15 +149,32 @@ fn known_row(report: &Report, known: &Known) -> Vec<Cell> {
     vec![
         Cell::Text(known.says.clone()),
         Cell::Text(known.printed.clone()),
-        Cell::Number(finding.map(number).unwrap_or_default()),
+        Cell::Number(finding.map(|named| decisive(judged, named)).unwrap_or_default()),
         verdict,
         Cell::Text(known.claim.clone()),
     ]
 }
 
+/// The number that a statement names, and the claim's worst one if that is what decides.
+fn decisive(judged: Option<&Judged>, named: &Finding) -> String {
+    let findings = judged.map(|judged| judged.findings.as_slice()).unwrap_or_default();
+    match findings.iter().max_by_key(|finding| finding.verdict) {
+        Some(worst) if worst.verdict > named.verdict => {
+            format!("{}; {} {}", number(named), worst.name, number(worst))
+        }
+        _ => number(named),
+    }
+}
+
 /// Claims that are not reproduced, by their cause.
 fn not_reproduced(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
-    let mut blocks = vec![heading("What is not reproduced, and why", "why")];
+    let mut blocks = vec![
+        heading("What is not reproduced, and why", "why"),
+        Block::text(
+            "Calibrated claims are among them, and arithmetic. A paper's page has all numbers of a claim, and its table of \
+             other values.",
+        ),
+    ];
     let claims = catalogue.papers.iter().flat_map(Paper::claims);
     let counted = claims.filter(|claim| {
         let class = claim.class();
@@ -179,7 +208,9 @@ fn decided_afterwards(catalogue: &Catalogue) -> Vec<Block> {
         heading("What was decided after a first result", "afterwards"),
         Block::text(
             "Tolerances, scenarios, functions, durations and definitions that were changed when a first result was known. \
-             The digests of all are frozen: a change without an entry here fails a test (papers/ledger.toml).",
+             A digest holds each figure's scenarios, checks and functions (papers/ledger.toml), others hold what is \
+             accepted (papers/frozen.toml): a change of these without an entry here fails a test. Causes, explanations \
+             and what the paper's words bear have none.",
         ),
     ];
     let head = ["claims", "what", "before", "after", "why", "commit"];
@@ -190,7 +221,10 @@ fn decided_afterwards(catalogue: &Catalogue) -> Vec<Block> {
             None => decision.before.clone(),
         };
         rows.push(vec![
-            Cell::Text(decision.claims.join(", ")),
+            Cell::Text(match decision.claims.len() {
+                0 => "all".to_owned(),
+                _ => decision.claims.join(", "),
+            }),
             Cell::Text(decision.what.words().to_owned()),
             Cell::Text(found),
             Cell::Text(decision.after.clone()),

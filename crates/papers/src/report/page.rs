@@ -2,9 +2,9 @@
 
 use super::block::{Block, Cell, Inline, OVERVIEW, Picture, Tone};
 use super::score::{Standing, standing};
-use super::tables;
 use super::text::{explained, number, printed, with_interval};
 use super::{Judgement, Report};
+use super::{appendix, tables};
 use crate::catalogue::{ClaimPlace, Figure, LocatedClaim, Paper};
 use crate::live::Comparison;
 use crate::tested::Outcome;
@@ -105,7 +105,10 @@ fn on_real_hosts(beside: &Comparison) -> Vec<Block> {
     });
     let mut blocks = vec![Block::Table(beside.title(), cells.collect())];
     blocks.extend(beside.explanation.as_deref().map(|why| Block::text(why.trim())));
-    blocks.extend(beside.kernel_settings.iter().map(Block::text));
+    blocks.push(Block::Paragraph(vec![Inline::Page(
+        appendix::NAME.to_owned(),
+        "How their kernels were set".to_owned(),
+    )]));
     blocks
 }
 

@@ -27,15 +27,17 @@ pub(super) fn printed(finding: &Finding) -> String {
     finding.accepted.printed.map(significant).unwrap_or_default()
 }
 
-/// An explanation with the numbers that it names: `{name}` is one of the claim's own, `{ID.name}`
-/// one of another claim. What was not measured stays as it is written.
+/// An explanation with the numbers that it names. `{name}` is one of the claim's own, `{ID.name}`
+/// one of another claim, and `{…@value}` one at another value of a free parameter.
+///
+/// What was not measured stays as it is written.
 pub(super) fn explained(report: &Report, judged: &Judged, text: &str) -> String {
     let mut said = String::new();
     let mut rest = text;
     while let Some((before, name, after)) = placeholder(rest) {
         said.push_str(before);
         match found(report, judged, name) {
-            Some(finding) => said.push_str(&significant(finding.found)),
+            Some(found) => said.push_str(&significant(found)),
             None => said.push_str(&rest[before.len()..rest.len() - after.len()]),
         }
         rest = after;
@@ -50,13 +52,27 @@ pub fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, name, after))
 }
 
-fn found<'a>(report: &'a Report, judged: &'a Judged, name: &str) -> Option<&'a Finding> {
-    let of = |judged: &'a Judged, name: &str| judged.findings.iter().find(|it| it.name == name);
-    if let Some(own) = of(judged, name) {
-        return Some(own);
-    }
+/// The parts of a placeholder. They are an id (none: the claim's own), a number's name, a value.
+pub fn placeholder_parts(text: &str) -> (Option<&str>, &str, Option<&str>) {
+    let (name, value) = match text.split_once('@') {
+        Some((name, value)) => (name, Some(value)),
+        None => (text, None),
+    };
     // An id may have a point, and a number's name has none.
-    let (id, name) = name.rsplit_once('.')?;
-    let mut all = report.figures.iter().flat_map(|figure| &figure.claims);
-    of(all.find(|judged| judged.claim.id == id)?, name)
+    match name.rsplit_once('.') {
+        Some((id, name)) => (Some(id), name, value),
+        None => (None, name, value),
+    }
+}
+
+fn found(report: &Report, judged: &Judged, placeholder: &str) -> Option<f64> {
+    let (id, name, value) = placeholder_parts(placeholder);
+    let of = match id {
+        Some(id) => report.judged(id)?,
+        None => judged,
+    };
+    let Some(value) = value else {
+        return of.findings.iter().find(|it| it.name == name).map(|it| it.found);
+    };
+    of.others.iter().find(|it| it.name == name && it.value == value)?.found
 }

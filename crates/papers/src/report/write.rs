@@ -3,13 +3,39 @@
 use super::block::{Block, OVERVIEW, html, markdown};
 use super::overview::overview;
 use super::page::{page, pictures};
-use super::{Report, ReportError, axis, future_work, write_file};
+use super::{Report, ReportError, appendix, axis, future_work, transitions, write_file};
 use crate::catalogue::Catalogue;
 use bentpipe_plot::svg::escaped;
 use std::path::Path;
 
 const STYLE: &str = include_str!("style.css");
 const TITLE: &str = "The papers, run again";
+
+/// The title and the question of a page that no paper has.
+type Head = (&'static str, &'static str, &'static str);
+const TRANSITIONS: Head = (
+    transitions::NAME,
+    "Earlier verdicts and present ones",
+    "Which verdicts have changed since the first count, in which direction, and why?",
+);
+const APPENDIX: Head = (
+    appendix::NAME,
+    "The papers' appendix",
+    "On which machines, with which commands and at which cost were these pages made?",
+);
+
+/// The pages that no paper has.
+fn more(catalogue: &Catalogue, report: &Report) -> Result<Vec<(Head, Vec<Block>)>, ReportError> {
+    let failed = |error| ReportError {
+        path: appendix::NAME.to_owned(),
+        source: std::io::Error::other(error),
+    };
+    let earlier = catalogue.earlier.as_ref();
+    let transitions =
+        earlier.map(|earlier| (TRANSITIONS, transitions::page(catalogue, report, earlier)));
+    let appendix = (APPENDIX, appendix::page(catalogue, report).map_err(failed)?);
+    Ok(transitions.into_iter().chain([appendix]).collect())
+}
 
 /// Writes `index.html` and a page a paper into `folder`, where the figures were drawn.
 ///
@@ -21,6 +47,9 @@ pub fn write(catalogue: &Catalogue, report: &Report, folder: &Path) -> Result<()
     };
     write_file(&folder.join(axis::FILE), &axis::svg(catalogue, report))?;
     save("index", TITLE, &overview(catalogue, report))?;
+    for ((name, title, _), blocks) in more(catalogue, report)? {
+        save(name, title, &blocks)?;
+    }
     for paper in &catalogue.papers {
         save(&paper.name, &paper.about.title, &page(report, paper, folder))?;
     }
@@ -48,6 +77,9 @@ pub fn write_docs(
     ));
     save(OVERVIEW, TITLE, "Are the papers reproduced?", &first)?;
     write_file(&folder.join("future-work.md"), &future_work::page(catalogue, report))?;
+    for ((name, title, question), blocks) in more(catalogue, report)? {
+        save(name, title, question, &blocks)?;
+    }
     for paper in &catalogue.papers {
         let question = "Which of its figures and statements are reproduced?";
         save(&paper.name, &paper.about.title, question, &page(report, paper, from))?;

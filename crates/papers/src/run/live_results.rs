@@ -5,7 +5,7 @@
 //! counts no more.
 
 use super::{PointRuns, cells};
-use crate::catalogue::{CatalogueError, Files, parse};
+use crate::catalogue::{CatalogueError, Files, parse_if_there};
 use bentpipe_lab::RunRecord;
 use bentpipe_lab::tables::Table;
 use serde::{Deserialize, Serialize};
@@ -117,8 +117,7 @@ impl LiveResults {
     /// # Errors
     /// [`CatalogueError`].
     pub fn read(files: &Files, figure: &str) -> Result<LiveResults, CatalogueError> {
-        let path = path(figure);
-        if files.has(&path) { parse(files, &path) } else { Ok(LiveResults::default()) }
+        parse_if_there(files, &path(figure))
     }
 
     /// As the file's text.

@@ -209,7 +209,10 @@ fn shallow_queues(ran: &Ran) -> Numbers {
     };
     Ok(vec![
         number("cases-without-a-good-constant", jackknife(&cases, without)),
-        number("good-constants-in-deep-red", jackknife(&deep, |means| good_constants(means) as f64)),
+        number(
+            "good-constants-in-deep-red",
+            jackknife(&deep, |means| good_constants(means) as f64),
+        ),
     ])
 }
 
