@@ -64,7 +64,8 @@ impl Memory {
         Some((super::wire_rate(self.rate), round_trip, age + now.saturating_since(from)))
     }
 
-    /// The rate that is begun with before data has shown a round trip, in bytes of payload a second.
+    /// The rate that is begun with before data has shown a round trip, in bytes of payload a
+    /// second.
     pub(super) fn begins_with(&self) -> f64 {
         let unchecked = self.rate * if self.found.is_none() { PART } else { DOUBTFUL };
         self.checked.unwrap_or(unchecked)
