@@ -229,7 +229,7 @@ mod tests {
     fn costs_are_of_figures() {
         let catalogue = Catalogue::read(Files::built_in()).unwrap();
         let costs = catalogue.costs.as_ref().unwrap();
-        assert!(costs.figure.len() > 30);
+        assert_eq!(costs.figure.len(), catalogue.papers.iter().map(|p| p.figures.len()).sum());
         for id in costs.figure.keys() {
             assert!(id.contains('/') && catalogue.find(id).len() == 1, "{id}");
         }

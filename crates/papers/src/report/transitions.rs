@@ -247,7 +247,8 @@ fn why(
         ClaimClass::Arithmetic => reasons.push("It is computed.".to_owned()),
         ClaimClass::Drawn => reasons.push("It counts the points of a sweep.".to_owned()),
         ClaimClass::Tested => reasons.push("A test decides it.".to_owned()),
-        ClaimClass::Read | ClaimClass::Open => {}
+        ClaimClass::Read => reasons.push("A page answers it.".to_owned()),
+        ClaimClass::Open => reasons.push("Nothing decides it.".to_owned()),
         ClaimClass::Measured | ClaimClass::Calibrated => {
             let judged = report.judged(claim.id);
             reasons.extend(judged.map(grounds).unwrap_or_default());
