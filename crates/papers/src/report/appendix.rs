@@ -229,7 +229,10 @@ mod tests {
     fn costs_are_of_figures() {
         let catalogue = Catalogue::read(Files::built_in()).unwrap();
         let costs = catalogue.costs.as_ref().unwrap();
-        assert_eq!(costs.figure.len(), catalogue.papers.iter().map(|p| p.figures.len()).sum());
+        assert_eq!(
+            costs.figure.len(),
+            catalogue.papers.iter().map(|p| p.figures.len()).sum::<usize>()
+        );
         for id in costs.figure.keys() {
             assert!(id.contains('/') && catalogue.find(id).len() == 1, "{id}");
         }
