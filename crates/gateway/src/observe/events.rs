@@ -5,7 +5,6 @@ use crate::Side;
 use crate::announce::ToldLink;
 use crate::key::Endpoint;
 use crate::leg::{Leg, PerLeg};
-use crate::table::RemoteName;
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -89,8 +88,8 @@ pub enum Event {
     Unreachable(Hosts, IpAddr, u8),
     /// The link behind a side carries less than half of its rate.
     CircuitBroken(Side),
-    /// The flows to this remote gateway have several paths.
-    SeveralPaths(RemoteName),
+    /// The flows to the remote gateway with this identity have several paths.
+    SeveralPaths(Option<u32>),
     /// A forwarded connection has been reset, as so many bytes from one host to the other are held
     /// by nobody.
     LostElsewhere {
@@ -198,7 +197,8 @@ impl fmt::Display for Event {
             Event::SeveralPaths(remote) => write!(
                 f,
                 "flows to a remote gateway take several paths: for ten minutes each finds a window \
-                 of its own remote={remote}"
+                 of its own remote={}",
+                remote.map_or("unreported".to_owned(), |identity| format!("{identity:08x}"))
             ),
             Event::LostElsewhere { sender, receiver, lost_bytes } => write!(
                 f,

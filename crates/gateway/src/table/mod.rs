@@ -25,6 +25,7 @@ mod memories;
 mod pool;
 mod reconfigure;
 mod release;
+mod remembering;
 mod remote_view;
 mod remotes;
 mod scheduler;

@@ -183,6 +183,11 @@ impl Remotes {
         self.remotes.iter().map(|(slot, _)| RemoteId::of(slot)).collect()
     }
 
+    /// The identity of a remote, if one is known.
+    pub(super) fn identity_bits(&self, id: RemoteId) -> Option<u32> {
+        self.remotes[id.slot()].identity.map(Identity::bits)
+    }
+
     /// The name of a remote.
     pub(super) fn name_of(&self, id: RemoteId) -> RemoteName {
         RemoteName::of(self.remotes[id.slot()].identity)

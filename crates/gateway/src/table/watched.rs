@@ -3,7 +3,6 @@
 
 use super::Gateway;
 use super::access::Context;
-use super::remote_view::RemoteName;
 use super::scheduler::LinkScheduler;
 use super::view::{LinkView, TakenFor};
 use crate::Side;
@@ -155,8 +154,8 @@ impl Context<'_> {
             let window = link.found_window();
             if several {
                 link.set_apart(now);
-                let name = self.remote.map(|remote| self.links.remotes.name_of(remote));
-                self.events.push(Event::SeveralPaths(name.unwrap_or(RemoteName::Unreported)));
+                let identity = self.remote.and_then(|it| self.links.remotes.identity_bits(it));
+                self.events.push(Event::SeveralPaths(identity));
             }
             if let Some(window) = window {
                 flow.provide(leg, window);
