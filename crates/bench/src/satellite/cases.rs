@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(count("1 GB"), 0);
         assert_eq!(all(None, true).unwrap().len() - cases.len(), 2);
         assert_eq!(count("third party"), 8);
-        assert_eq!(count("found by"), 28);
+        assert_eq!(count("found by"), 38);
         assert_eq!(count("first flow"), 9);
         assert_eq!(count("50 KB at once"), 2);
         let without = |case: &&Case| case.targets.is_empty();

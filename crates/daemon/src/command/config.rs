@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_is_printed_as_an_example_is_taken() {
         let readme = include_str!("../../../../README.md");
-        let (_, example) = readme.split_once("```toml\n# gateway.toml\n").expect("an example");
+        let (_, example) = readme.split_once("```toml\n").expect("an example");
         let (example, _) = example.split_once("```").expect("its end");
         parse(example);
         parse(&help());
