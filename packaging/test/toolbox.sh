@@ -10,9 +10,9 @@ holds() { # WHAT COMMAND...
     local what=$1
     shift
     if "$@" >/tmp/said 2>&1; then
-        echo "holds: $what"
+        echo "holds: $what ($SECONDS s)"
     else
-        echo "DOES NOT HOLD: $what"
+        echo "DOES NOT HOLD: $what ($SECONDS s)"
         sed 's/^/    /' /tmp/said | head -n 20
         journalctl -u $unit -t bentpipe-gateway --no-pager -n 4 -o cat | sed 's/^/    journal: /'
         failed=$((failed + 1))

@@ -41,6 +41,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use std::thread::JoinHandle;
 
 /// Packets read from one device before what they caused is sent.
 const BURST: usize = 16;
@@ -73,6 +74,8 @@ pub struct LiveGateway {
     reload: Option<SyncSender<()>>,
     /// Where what is found of links is kept, and when it is written next.
     links: Option<(LinkMemory, Instant)>,
+    /// Writes it.
+    link_writer: Option<JoinHandle<()>>,
     /// It splits on trial, until then.
     trial: Option<Instant>,
     /// When a signal without a meaning may be told of again.
@@ -114,6 +117,7 @@ impl LiveGateway {
             heap: HeapTrim::default(),
             reload: None,
             links: None,
+            link_writer: None,
             trial: None,
             next_meaningless: Instant::ZERO,
             drain: Duration::ZERO,

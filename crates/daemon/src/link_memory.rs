@@ -73,7 +73,7 @@ struct WrittenLink {
 }
 
 /// The file of a service.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LinkMemory {
     path: PathBuf,
 }
@@ -115,11 +115,17 @@ impl LinkMemory {
         Ok(written.links.into_iter().filter_map(|link| link.read(since)).collect())
     }
 
-    /// Writes the links that are to be remembered.
+    /// Writes the links that are to be remembered; without any, there is no file.
     ///
     /// # Errors
     /// When it cannot be written: what was remembered stays.
     pub fn write(&self, links: &[RememberedLink]) -> io::Result<()> {
+        if links.is_empty() {
+            return match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
         let links = links.iter().map(WrittenLink::of).collect();
         let written = Written { version: VERSION, written: seconds(), links };
         let new = self.path.with_extension("new");
@@ -190,6 +196,9 @@ mod tests {
         memory.write(&[link(1), link(2)]).unwrap();
         memory.write(&[link(3)]).unwrap();
         assert_eq!(fs::metadata(&memory.path).unwrap().mode() & 0o777, 0o600);
+        memory.write(&[]).unwrap();
+        assert!(!memory.path.exists());
+        memory.write(&[link(3)]).unwrap();
         let [read] = &memory.read().unwrap()[..] else { panic!("one was written") };
         assert!(read.age.as_secs() < 60);
         assert_eq!(RememberedLink { age: link(3).age, ..read.clone() }, link(3));

@@ -9,8 +9,9 @@ use crate::bump::device_events::{DeviceEvent, DeviceEvents};
 use crate::link_memory::LinkMemory;
 use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
-use bentpipe_gateway::{Side, Summary};
+use bentpipe_gateway::{RememberedLink, Side, Summary};
 use bentpipe_linux::heap;
+use std::thread;
 
 /// How long a device that was deleted is waited for.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
@@ -40,18 +41,25 @@ impl LiveGateway {
         self.links = Some((memory, now + KEEP_LINKS_EVERY));
     }
 
-    /// Writes down what was found of links.
+    /// Writes down what was found of links, when packets are taken no more.
     pub fn keep_links(&mut self) {
-        let now = self.clock.now();
-        let Some((memory, next)) = &mut self.links else { return };
+        if let Some((memory, _)) = &self.links {
+            write_links(memory, &self.gateway.links_to_remember(self.clock.now()));
+        }
+    }
+
+    /// The same in between, by a thread: a disk that hangs does not hold up packets.
+    fn keep_links_meanwhile(&mut self, now: Instant) {
+        let Some((memory, next)) = self.links.as_mut().filter(|(_, next)| *next <= now) else {
+            return;
+        };
         *next = now + KEEP_LINKS_EVERY;
-        let links = self.gateway.links_to_remember(now);
-        if links.is_empty() {
+        if self.link_writer.as_ref().is_some_and(|writer| !writer.is_finished()) {
             return;
         }
-        if let Err(error) = memory.write(&links) {
-            tracing::warn!(%error, "what was found of links is not remembered");
-        }
+        let (memory, links) = (memory.clone(), self.gateway.links_to_remember(now));
+        let writer = thread::Builder::new().name("links".to_owned());
+        self.link_writer = writer.spawn(move || write_links(&memory, &links)).ok();
     }
 
     /// Writes a line of totals into the log every so often, or none.
@@ -74,9 +82,7 @@ impl LiveGateway {
             tracing::warn!(%error, "the watchdog is gone: nobody notices if this process hangs");
             self.watchdog = None;
         }
-        if self.links.as_ref().is_some_and(|(_, next)| *next <= now) {
-            self.keep_links();
-        }
+        self.keep_links_meanwhile(now);
         if self.heap.is_due(now, self.gateway.footprint()) {
             self.gateway.shrink();
             heap::trim();
@@ -162,5 +168,11 @@ impl LiveGateway {
             forwarded_bytes = forwarded.bytes,
             "totals"
         );
+    }
+}
+
+fn write_links(memory: &LinkMemory, links: &[RememberedLink]) {
+    if let Err(error) = memory.write(links) {
+        tracing::warn!(%error, "what was found of links is not remembered");
     }
 }

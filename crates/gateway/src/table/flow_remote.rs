@@ -112,7 +112,9 @@ impl<B: Buffer> Gateway<B> {
             // It is the first of them to be known. What has shown of the link was mostly its.
             self.links.remotes.name(newcomers, self.known_as(identity));
         }
-        self.rename_unreported(of_flow, self.known_as(identity));
+        let known_there = of_host.and_then(|identity| self.find_remote(identity));
+        let guessed = of_flow.filter(|_| known_there == of_flow);
+        self.rename_unreported(guessed, self.known_as(identity));
         let Some(remote) = self.remote(identity) else { return };
         self.links.remotes.note_reported(remote);
         let of_host = of_host.and_then(|identity| self.find_remote(identity));

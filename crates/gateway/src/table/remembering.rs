@@ -55,7 +55,12 @@ impl<B: Buffer> Gateway<B> {
                 age,
             }
         });
-        links.filter(|link| link.age <= MAX_AGE).collect()
+        let mut links: Vec<RememberedLink> = links.filter(|link| link.age <= MAX_AGE).collect();
+        if let [link] = &mut links[..] {
+            // It is found without them, and whom hosts have talked to is nobody's business.
+            link.hosts.clear();
+        }
+        links
     }
 
     /// A remote to which flows were held to lead reports another identity.

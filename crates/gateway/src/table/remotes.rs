@@ -132,6 +132,8 @@ impl Remotes {
         if let Some(before) = self.remotes[id.slot()].identity.replace(identity) {
             self.by_identity.remove(&before);
         }
+        // It is known from now on: what was remembered of it is not to outlive that.
+        let _ = self.memories.take(identity);
         self.by_identity.insert(identity, id);
         self.newcomers = self.newcomers.filter(|newcomers| *newcomers != id);
     }

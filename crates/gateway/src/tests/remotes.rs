@@ -581,16 +581,16 @@ fn begun_by(links: &[RememberedLink], identity: u32) -> (u64, Hub) {
     let mut hub = fast_hub();
     hub.table.gateway.remember_links(hub.table.now, links);
     begin_upload(&mut hub);
-    hub.pass_millis(600);
+    hub.pass_millis(400);
     hub.report((4000, 1), identity);
-    (hub.pass_millis(1_400).iter().sum(), hub)
+    (hub.pass_millis(1_600).iter().sum(), hub)
 }
 
 #[test]
 fn what_an_earlier_run_has_found_is_begun_with_where_the_round_trip_is_the_same() {
     let links = remembered();
     let [link] = &links[..] else { panic!("{links:?}") };
-    assert_eq!((link.identity, &link.hosts[..]), (A, &[host(1)][..]));
+    assert_eq!((link.identity, &link.hosts[..]), (A, &[][..]), "it is the only one");
     let megabits = link.rate.bits_per_sec() as f64 / 1e6;
     assert!((18.0..=20.5).contains(&megabits), "{megabits}");
     assert!(link.round_trip.as_secs_f64() < 0.52, "{link:?}");
@@ -663,4 +663,18 @@ fn a_rate_that_is_followed_is_a_beginning_and_a_maximum_is_kept() {
         (leg.rate, leg.follow, leg.found_by) = (rate(5), true, FoundBy::EachFlow);
     });
     assert!((4.0..5.0).contains(&alone), "{alone}");
+}
+
+#[test]
+fn a_site_that_reports_first_does_not_take_what_is_remembered_of_another() {
+    let found = &remembered()[0];
+    let at =
+        |identity, number| RememberedLink { identity, hosts: vec![host(number)], ..found.clone() };
+    let mut hub = fast_hub();
+    hub.table.gateway.remember_links(hub.table.now, &[at(A, 1), at(77, 9)]);
+    hub.open((4000, 1), true);
+    hub.open((4001, 5), true);
+    assert_eq!(hub.remotes(), [(A, 2)], "to the only one that is known");
+    hub.report((4001, 5), B);
+    assert_eq!(hub.remotes(), [(A, 1), (B, 1)]);
 }

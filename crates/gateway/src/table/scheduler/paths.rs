@@ -10,9 +10,9 @@ use super::drr_entry::{DrrEntry, FAR};
 use bentpipe_core::time::{Duration, Instant};
 
 /// A round trip is short up to so many times the minimum and so much more, and long from these on,
-/// in seconds.
+/// in seconds. An acknowledgment may wait for 40 ms (preset `delayed:40ms`).
 const NEAR: [f64; 2] = [1.25, 0.01];
-const LONG: [f64; 2] = [1.5, 0.03];
+const LONG: [f64; 2] = [1.5, 0.06];
 
 /// How long it is counted, and how often in a row that has to show several paths.
 const SPAN: Duration = Duration::from_secs(2);
@@ -82,11 +82,13 @@ mod tests {
     #[test]
     fn flows_of_two_uplinks_are_told_from_one_whose_queue_grows() {
         assert!(sees(|flow, _| if flow % 3 == 0 { 0.6 } else { 0.05 }));
-        assert!(sees(|flow, at| if flow == 5 { 0.12 + 0.02 * at.sin() } else { 0.06 }));
+        assert!(sees(|flow, at| if flow == 5 { 0.2 + 0.02 * at.sin() } else { 0.06 }));
         // A queue that comes and goes, of one second and of a tenth.
         for times in [1.0, 10.0] {
             assert!(!sees(|_, at| 0.05 + 0.3 * (times * at).sin().max(0.0)));
         }
+        // Acknowledgments of a flow that wait for their timer.
+        assert!(!sees(|flow, _| if flow == 5 { 0.1 } else { 0.05 }));
         // A path that varies by chance, another one from some moment on, and one alone.
         assert!(!sees(|flow, at| if (at * 997.0 + flow as f64).sin() > 0.0 { 0.05 } else { 0.2 }));
         assert!(!sees(|_, at| if at > 10.0 { 0.6 } else { 0.05 }));

@@ -105,7 +105,10 @@ impl Estimate {
             return memory.parts(now);
         }
         let base = self.path.base().filter(|_| self.found)?;
-        let rate = super::wire_rate(self.window / (base + self.path.queue()));
+        // Where others fill the queue, the window is as long as that.
+        let contested = self.rivals.are_there();
+        let rate = if contested { self.rate } else { self.window / (base + self.path.queue()) };
+        let rate = super::wire_rate(rate);
         Some((rate, Duration::from_secs_f64(base), now.saturating_since(self.used)))
     }
 
@@ -128,7 +131,9 @@ impl Estimate {
         self.found = true;
         self.window = (rate * (memory.filled(rtt) + self.path.queue())).max(MIN_WINDOW);
         (self.rate, self.best, self.used) = (rate, memory.rate, now);
-        self.settled.get_or_insert(now + Duration::from_secs_f64(rtt));
+        // Data may come long after the handshake.
+        let settled = self.settled.unwrap_or(now + Duration::from_secs_f64(rtt));
+        self.settled = Some(settled.max(now));
     }
 }
 

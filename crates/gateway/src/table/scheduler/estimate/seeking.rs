@@ -77,7 +77,8 @@ impl Estimate {
             && seen.packets(PACKET) >= CHECKED
             && seen.loses_more_than(START_LOSS, 0.0, PACKET);
         // After a silence it says nothing of the rate.
-        if drops && span < base / 4.0 {
+        // After a moment, neither.
+        if drops && (base / 64.0..base / 4.0).contains(&span) {
             self.rate = seen.delivered.as_f64() / span;
             self.best = self.rate;
             self.window = self.window.min(self.rate * base).max(MIN_WINDOW);
