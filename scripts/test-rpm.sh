@@ -41,7 +41,8 @@ holds() { # WHAT COMMAND...
     rm -f /tmp/test-rpm.$$
 }
 everything() {
-    find "$root" \( -path "$root/proc" -o -path "$root/var/lib/rpm" -o -path "$root/root/.rpmdb" \) -prune -o -print | sort
+    local home=root
+    find "$root" \( -path "$root/proc" -o -path "$root/var/lib/rpm" -o -path "$root/$home/.rpmdb" \) -prune -o -print | sort
 }
 valid_scriptlets() { # PACKAGE
     local scriptlets

@@ -1,7 +1,7 @@
 //! Two `gateway.toml`s compared: what of the one a gateway that runs by the other can take.
 
 use super::key::{changed, refused};
-use super::{GatewayFile, Interface, deployment, leg, limits, policy, splitting};
+use super::{GatewayFile, Interface, deployment, leg, limits, policy, satellite, splitting};
 
 impl GatewayFile {
     /// The keys in which `new` differs, and which cannot change while a gateway runs: its devices
@@ -16,7 +16,7 @@ impl GatewayFile {
         let (ours, theirs) = (&self.config, &new.config);
         interfaces
             .map(|(key, _)| key.to_owned())
-            .chain(refused("satellite", leg::SATELLITE_KEYS, ours, theirs))
+            .chain(refused("satellite", satellite::KEYS, ours, theirs))
             .chain(refused("satellite", leg::KEYS, &ours.satellite, &theirs.satellite))
             .chain(refused("lan", leg::KEYS, &ours.lan, &theirs.lan))
             .chain(refused("splitting", splitting::KEYS, ours, theirs))
@@ -32,7 +32,7 @@ impl GatewayFile {
     /// The tables of which `new` says something else that a gateway that runs can take.
     pub fn tables_changed(&self, new: &GatewayFile) -> Vec<&'static str> {
         let (ours, theirs) = (&self.config, &new.config);
-        let satellite = changed(leg::SATELLITE_KEYS, ours, theirs)
+        let satellite = changed(satellite::KEYS, ours, theirs)
             || changed(leg::KEYS, &ours.satellite, &theirs.satellite);
         let limits =
             changed(limits::KEYS, ours, theirs) || changed(limits::DEPLOYED_KEYS, self, new);

@@ -5,7 +5,7 @@
 
 use super::example::{INTERFACES, RULE, TCP_SETTINGS};
 use super::key::{Configured, Key, example_value};
-use super::{deployment, leg, limits, policy, splitting};
+use super::{deployment, leg, limits, policy, satellite, splitting};
 
 /// Where a comment is broken, with its `# `.
 const WIDTH: usize = 78;
@@ -25,7 +25,7 @@ pub fn commented() -> String {
     let tables = [
         HEAD.to_owned() + &out(INTERFACES),
         "# TCP towards the satellite, and what is known of the link.\n[satellite]\n".to_owned()
-            + &keys(leg::SATELLITE_KEYS)
+            + &keys(satellite::KEYS)
             + &keys(leg::KEYS)
             + &out(TCP_SETTINGS),
         "# TCP towards the near hosts: the same keys but those of the link.\n[lan]\n#recovery = \"sack\"\n"

@@ -2,7 +2,7 @@
 //! entry.
 
 use super::key::example as lines;
-use super::{deployment, leg, limits, policy, splitting};
+use super::{deployment, leg, limits, policy, satellite, splitting};
 
 /// The interfaces, which have no defaults.
 pub(super) const INTERFACES: &str = "[interfaces]\nlan = [\"eth0\"]\nsatellite = [\"sat0\"]\n";
@@ -32,7 +32,7 @@ pub fn example() -> String {
     let tables = [
         INTERFACES.to_owned(),
         "[satellite]             # all optional\n".to_owned()
-            + &lines(leg::SATELLITE_KEYS)
+            + &lines(satellite::KEYS)
             + &lines(leg::KEYS)
             + TCP_SETTINGS,
         "[lan]                   # the same but add-options; all optional\nrecovery = \"sack\"\n"

@@ -214,7 +214,7 @@ fn example_line<C: Configured>(key: &Key<C>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::{GatewayFile, deployment, leg, limits, policy, splitting};
+    use crate::gateway::{GatewayFile, deployment, leg, limits, policy, satellite, splitting};
 
     const INTERFACES: &str = "[interfaces]\nlan = [\"a\"]\nsatellite = [\"b\"]\n";
 
@@ -231,7 +231,7 @@ mod tests {
 
     /// Visits every table's keys, each with the part of the file that they change.
     fn each_table(visit: &mut impl Visit) {
-        visit.keys("satellite", leg::SATELLITE_KEYS, |file| &file.config);
+        visit.keys("satellite", satellite::KEYS, |file| &file.config);
         visit.keys("satellite", leg::KEYS, |file| &file.config.satellite);
         visit.keys("lan", leg::KEYS, |file| &file.config.lan);
         visit.keys("splitting", splitting::KEYS, |file| &file.config);

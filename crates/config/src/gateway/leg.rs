@@ -3,7 +3,7 @@
 use super::bounds::{RATES, ROUND_TRIPS, Size, Span, check_range};
 #[cfg(test)]
 use super::forms::Edges;
-use super::forms::{Conditional, Form, InScenarios, Optional, Switch, named};
+use super::forms::{Conditional, Form, InScenarios, Optional, named};
 use super::key::{self, Help, Key, fields, key};
 use super::quantity::within;
 use super::runs::Runs;
@@ -18,15 +18,8 @@ use bentpipe_core::tcp::receiver::AckPolicy;
 use bentpipe_core::tcp::sender::InitialWindow;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
-use bentpipe_gateway::{Config, FirstWindow, LegConfig, LegError, MssLimit};
+use bentpipe_gateway::{FirstWindow, LegConfig, LegError, MssLimit};
 use std::ops::RangeInclusive;
-
-pub(super) const SATELLITE: Section = Section {
-    path: "gateway.NAME.satellite",
-    about: "Of the satellite side alone.",
-    fields: &fields::<_, { SATELLITE_KEYS.len() }>(SATELLITE_KEYS),
-    example: "",
-};
 
 pub(super) const LEG: Section = Section {
     path: "gateway.NAME.satellite, gateway.NAME.lan",
@@ -34,49 +27,6 @@ pub(super) const LEG: Section = Section {
     fields: &fields::<_, { KEYS.len() }>(KEYS),
     example: "satellite = { rate = \"8Mbit/s\", round-trip = \"500ms\", recovery = \"fack\", iw = 4, rto.min = \"2s\" }",
 };
-
-pub(super) const SATELLITE_KEYS: &[Key<Config>] = &[
-    key!(Config: "add-options" => add_options,
-        named(),
-        "whether TCP options that hosts lack are added on the satellite leg",
-    ),
-    key!(Config: "follow" => satellite.follow,
-        Switch,
-        "`rate` is what flows to a remote gateway begin with, and no more: together they find what the link carries, more or less than that, as `found-by` says",
-        check: |reader, config| check_follow(reader, &config.satellite),
-        help: Help { value: "", remark: "`rate` is a first guess, and the link's own rate is followed" },
-    ),
-    key!(Config: "max-rate" => satellite.max_rate,
-        Optional { form: within(RATES), absent: "no limit" },
-        "what flows to a remote gateway use together at most, and so all flows to hosts without one: as a contract has it, whatever the link carries",
-        check: |reader, config| check_max_rate(reader, &config.satellite),
-        help: Help { value: "\"20Mbit/s\"", remark: "not more than this, whatever the link carries" },
-    ),
-];
-
-/// Refuses to follow what is not known or not found together.
-fn check_follow(reader: &Reader<'_>, leg: &LegConfig) -> Result<()> {
-    let why = match leg.follow {
-        true if leg.rate.is_none() => "follow: it needs the `rate` that is to be followed",
-        true if !leg.can_follow() => {
-            "follow: flows follow a link's rate together (`found-by` other than `each-flow`), \
-             with `iw = \"by-round-trip\"` and a congestion control of the gateway's"
-        }
-        _ => return Ok(()),
-    };
-    Err(reader.bad("follow", why.to_owned()))
-}
-
-/// Refuses a rate that is not to be used.
-fn check_max_rate(reader: &Reader<'_>, leg: &LegConfig) -> Result<()> {
-    match (leg.rate, leg.max_rate) {
-        (Some(rate), Some(max)) if rate > max => {
-            let why = format!("max-rate: {max} is less than the link's `rate`, {rate}");
-            Err(reader.bad("max-rate", why))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// In the order in which they are read: a congestion control decides on `losses` unless they are
 /// given.

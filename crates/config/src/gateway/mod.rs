@@ -16,6 +16,7 @@ mod limits;
 mod policy;
 mod quantity;
 mod runs;
+mod satellite;
 mod splitting;
 
 pub use commented::commented;
@@ -24,9 +25,10 @@ pub use example::example;
 pub use runs::Runs;
 
 use deployment::{FILE, INTERFACES, LOG, METRICS};
-use leg::{LEG, LEG_TCP, SATELLITE};
+use leg::{LEG, LEG_TCP};
 use limits::{DRAIN, LIMITS};
 use policy::{POLICY, REJECT_QUIC, RULE};
+use satellite::SATELLITE;
 use splitting::SPLITTING;
 
 use crate::document::Node;
@@ -82,7 +84,7 @@ pub fn read(reader: &Reader<'_>, config: &mut Config, runs: Runs) -> Result<()> 
         let sections = [&SATELLITE, &LEG, &LEG_TCP];
         let reader = Reader::of_table(context, &table, node.at, "[satellite]", &sections)?;
         leg::read(&reader, &mut config.satellite, runs)?;
-        key::read(leg::SATELLITE_KEYS, &reader, config, runs)?;
+        key::read(satellite::KEYS, &reader, config, runs)?;
     }
     if let Some(node) = reader.node("lan") {
         let table = leg::flat(context, node, "[lan]")?;

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn most_is_begun_with_and_half_where_it_is_old() {
+    fn nine_tenths_are_begun_with_and_half_where_it_is_old() {
         let filling = 8e6 / 8.0 / WIRE * 0.5;
         let rows = [(1, 500, 0.9, 72), (599, 690, 0.9, 72), (601, 500, 0.5, 40)];
         for (age, handshake, part, rate) in rows {
