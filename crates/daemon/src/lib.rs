@@ -11,6 +11,7 @@ pub mod gateway;
 pub mod invocation;
 pub mod link_memory;
 mod origin;
+pub mod own_file;
 mod package;
 pub mod routes;
 pub mod session_records;

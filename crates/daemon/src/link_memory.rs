@@ -4,16 +4,15 @@
 //! systemd.exec(5)). Without one nothing is kept: a gateway that is tried by hand leaves no files.
 //! A file that is broken or not ours is not used: then links are found as if for the first time.
 
+use crate::own_file::{self, OwnFileError};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;
 use bentpipe_gateway::RememberedLink;
-use nix::fcntl::OFlag;
-use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::IpAddr;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,15 +32,9 @@ const MAX_ROUND_TRIP: u64 = 60_000;
 /// Why what is remembered is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkMemoryError {
-    /// The system did not let us.
+    /// It cannot be read, or is not ours.
     #[error(transparent)]
-    Io(#[from] io::Error),
-    /// Somebody else has put it there.
-    #[error("it is not a file of ours")]
-    Foreign,
-    /// It has no end.
-    #[error("it is too long")]
-    Long,
+    File(#[from] OwnFileError),
     /// It was not written by this program, or is broken.
     #[error("it is broken: {0}")]
     Broken(#[from] serde_json::Error),
@@ -92,22 +85,8 @@ impl LinkMemory {
     /// # Errors
     /// [`LinkMemoryError`], if what is there is not to be used.
     pub fn read(&self) -> Result<Vec<RememberedLink>, LinkMemoryError> {
-        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-        let file = File::options().read(true).custom_flags(flags.bits()).open(&self.path);
-        let file = match file {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            file => file?,
-        };
-        let about = file.metadata()?;
-        if !about.is_file() || about.uid() != geteuid().as_raw() {
-            return Err(LinkMemoryError::Foreign);
-        }
-        let mut bytes = Vec::new();
-        file.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_LEN {
-            return Err(LinkMemoryError::Long);
-        }
-        let written: Written = serde_json::from_slice(&bytes)?;
+        let Some(file) = own_file::open(&self.path)? else { return Ok(Vec::new()) };
+        let written: Written = serde_json::from_slice(&own_file::read(file, MAX_LEN)?)?;
         if written.version != VERSION {
             return Err(LinkMemoryError::Version(written.version));
         }
@@ -175,7 +154,7 @@ fn seconds() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
 
     fn link(identity: u32) -> RememberedLink {
         RememberedLink {

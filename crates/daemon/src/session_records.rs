@@ -9,19 +9,17 @@
 //! nothing to the next one: its cookie, which is not (socket(7), `SO_NETNS_COOKIE`), is part of the
 //! file's name.
 
+use crate::own_file::{self, OwnFileError};
 use bentpipe_gateway::{
     SessionRecord, SessionRecordError, parse_session_records, write_session_records,
 };
 use bentpipe_linux::instance::InstanceError;
 use bentpipe_linux::netns::cookie;
 use bentpipe_linux::runtime_dir::RuntimeDir;
-use nix::errno::Errno;
-use nix::fcntl::OFlag;
 use nix::time::{ClockId, clock_gettime};
-use nix::unistd::geteuid;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Far more than the records of all flows that a gateway may have.
@@ -34,15 +32,9 @@ const MAX_AGE: u64 = 60;
 /// Why what was left is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionRecordFileError {
-    /// The system did not let us.
+    /// It cannot be read, or is not ours.
     #[error(transparent)]
-    Io(#[from] io::Error),
-    /// Somebody else has put it there.
-    #[error("it is not a file of ours")]
-    Foreign,
-    /// It has no end.
-    #[error("it is too long")]
-    Long,
+    File(#[from] OwnFileError),
     /// It is none of ours, or broken.
     #[error(transparent)]
     Records(#[from] SessionRecordError),
@@ -84,27 +76,12 @@ impl SessionRecordFile {
     /// [`SessionRecordFileError`], if it is not to be used.
     pub fn take(&self) -> Result<Vec<SessionRecord>, SessionRecordFileError> {
         self.remove_old();
-        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-        let file = File::options().read(true).custom_flags(flags.bits()).open(&self.path);
+        let file = own_file::open(&self.path);
         let removed = fs::remove_file(&self.path);
-        let file = match file {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) if error.raw_os_error() == Some(Errno::ELOOP as i32) => {
-                return Err(SessionRecordFileError::Foreign);
-            }
-            file => file?,
-        };
+        let Some(file) = file? else { return Ok(Vec::new()) };
         // What stays would be read again.
-        removed?;
-        let about = file.metadata()?;
-        if !about.is_file() || about.uid() != geteuid().as_raw() {
-            return Err(SessionRecordFileError::Foreign);
-        }
-        let mut bytes = Vec::new();
-        file.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_LEN {
-            return Err(SessionRecordFileError::Long);
-        }
+        removed.map_err(OwnFileError::from)?;
+        let bytes = own_file::read(file, MAX_LEN)?;
         let (at, records) = parse_session_records(&String::from_utf8_lossy(&bytes))?;
         match seconds().checked_sub(at) {
             None => Err(SessionRecordFileError::Future),
@@ -161,7 +138,8 @@ fn seconds() -> u64 {
 mod tests {
     use super::*;
     use nix::sched::{CloneFlags, unshare};
-    use std::os::unix::fs::symlink;
+    use nix::unistd::geteuid;
+    use std::os::unix::fs::{MetadataExt, symlink};
     use std::thread;
     use std::time::{Duration, SystemTime};
 
