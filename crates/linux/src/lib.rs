@@ -23,6 +23,7 @@ pub mod privileges;
 pub mod process_usage;
 pub mod processor_times;
 pub mod real_time;
+pub mod receive_steering;
 pub mod runtime_dir;
 pub mod serve;
 pub mod service_manager;

@@ -13,6 +13,7 @@ use bentpipe_linux::bpf::program::Program;
 use bentpipe_linux::bpf::{Attachment, BpfError};
 use bentpipe_linux::command::run;
 use bentpipe_linux::interface::{L2, l2, vrf};
+use bentpipe_linux::receive_steering;
 use bentpipe_linux::tun::{FRAME_LEN, Offload, Tun};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
@@ -208,6 +209,8 @@ impl Wire {
     fn begin(&mut self, way: usize) -> Result<(), BumpError> {
         let name = self.tuns[way].clone();
         set_up_link(&name)?;
+        // Without it all is as right, and slower where the thread is busy.
+        let _ = receive_steering::spread(&name);
         let program = Program::load("bentpipe_give", give(WAYS[way].0, self.links()))?;
         let attached = Attached::new(&program, self.attachment, &name, Hook::Ingress)?;
         let begun = (number_of(&name)?, attached);

@@ -210,7 +210,8 @@ pub enum Error {
     /// Its devices are there, and are nobody's whom the lock knows.
     #[error(
         "an interface named {0} already exists in this network namespace: perhaps another gateway runs here as \
-         another user (the service bentpipe-gateway); stop it, or give this one a --name"
+         another user (`bentpipe-gateway status` asks the service): stop it, or give this one a --name and interfaces of \
+         its own"
     )]
     Another(String),
     /// One runs already.

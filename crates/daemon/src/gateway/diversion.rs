@@ -27,7 +27,11 @@ const PORTION: usize = 4096;
 /// How long a connection is let be that has just been taken: its first packet may wait to be read.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// For so long at most a connection that is to go by waits until the devices are empty.
+/// For so long a connection that is to go by is let be: what was written for it may still be on its
+/// way through the kernel ([`receive_steering`](bentpipe_linux::receive_steering)).
+const SETTLING: Duration = Duration::from_millis(50);
+
+/// For so long at most it waits until the devices are empty.
 const PARTING: Duration = Duration::from_secs(1);
 
 /// For so long from the beginning all connections are taken: a host that has lost bytes with a
@@ -48,15 +52,41 @@ pub(super) struct Diversion {
     all_until: Instant,
     /// Where in the table it looks for what it need not see.
     at: Option<Endpoints>,
-    /// What is to be let go by, once none of its packets waits in a device any more, and when the
-    /// first of it was noted.
-    parting: HashSet<Endpoints>,
-    parting_since: Instant,
+    parting: Parting,
     /// Nothing is to be taken.
     asleep: bool,
     return_check: ReturnCheck,
     origins: Origins,
     copies: Copies,
+}
+
+/// Connections that are to go by, once none of their packets waits in a device any more.
+#[derive(Debug, Default)]
+struct Parting {
+    /// Noted before `since`, and after it.
+    before: HashSet<Endpoints>,
+    after: HashSet<Endpoints>,
+    since: Instant,
+}
+
+impl Parting {
+    fn note(&mut self, now: Instant, ends: Endpoints) {
+        if self.before.is_empty() && self.after.is_empty() {
+            self.since = now;
+        }
+        self.after.insert(ends);
+    }
+
+    /// Those that may go now, if the devices are `empty`. Some must in the end.
+    fn take(&mut self, now: Instant, empty: bool) -> HashSet<Endpoints> {
+        let waits = if empty { SETTLING } else { PARTING };
+        if now < self.since + waits {
+            return HashSet::new();
+        }
+        self.since = now;
+        let noted = std::mem::take(&mut self.after);
+        std::mem::replace(&mut self.before, noted)
+    }
 }
 
 /// Whether what is read are copies of packets that have gone their way.
@@ -76,8 +106,7 @@ impl Diversion {
             went_by: 0,
             all_until: Instant::ZERO,
             at: None,
-            parting: HashSet::new(),
-            parting_since: Instant::ZERO,
+            parting: Parting::default(),
             asleep: false,
             return_check: ReturnCheck::default(),
             origins: Origins::default(),
@@ -122,16 +151,12 @@ impl Diversion {
     }
 
     /// Lets some go by that nobody need see, as `knows` does not know them.
-    fn sweep(&mut self, knows: impl Fn(&Endpoints) -> bool) -> Result<(), Errno> {
+    fn sweep(&mut self, now: Instant, knows: impl Fn(&Endpoints) -> bool) -> Result<(), Errno> {
         for _ in 0..PORTION {
-            let Some(ends) = self.table.next(self.at.as_ref())? else {
-                self.at = None;
-                return Ok(());
-            };
-            match !knows(&ends) && self.table.age(&ends)? > FRESH {
-                // Behind one that is gone the table would begin again.
-                true => self.table.forget(&ends)?,
-                false => self.at = Some(ends),
+            self.at = self.table.next(self.at.as_ref())?;
+            let Some(ends) = self.at else { return Ok(()) };
+            if !knows(&ends) && self.table.age(&ends)? > FRESH {
+                self.parting.note(now, ends);
             }
         }
         Ok(())
@@ -201,7 +226,8 @@ impl LiveGateway {
         }
         let gateway = &self.gateway;
         let done = diversion.vouch(now, asleep).and_then(|by| {
-            diversion.sweep(|ends| gateway.knows(ends.inner, ends.outer)).map(|()| by)
+            let knows = |ends: &Endpoints| gateway.knows(ends.inner, ends.outer);
+            diversion.sweep(now, knows).map(|()| by)
         });
         match done {
             Ok(0) => {}
@@ -245,25 +271,16 @@ impl LiveGateway {
         }
         let Some(ends) = ends_of(side, packet) else { return };
         if !self.gateway.knows(ends.inner, ends.outer) {
-            if diversion.parting.is_empty() {
-                diversion.parting_since = now;
-            }
-            diversion.parting.insert(ends);
+            diversion.parting.note(now, ends);
         }
     }
 
     /// Lets connections go by that need not be seen, if the devices are `empty`: a packet of theirs
-    /// that waits there would go nowhere. Some must in the end.
+    /// that waits there would go nowhere.
     pub(super) fn let_go(&mut self, empty: bool) {
-        let Some(diversion) =
-            self.diversion.as_mut().filter(|diversion| !diversion.parting.is_empty())
-        else {
-            return;
-        };
-        if !empty && self.clock.now() < diversion.parting_since + PARTING {
-            return;
-        }
-        for ends in diversion.parting.drain() {
+        let now = self.clock.now();
+        let Some(diversion) = &mut self.diversion else { return };
+        for ends in diversion.parting.take(now, empty) {
             // Its ports may be in use again.
             if self.gateway.knows(ends.inner, ends.outer) {
                 continue;
@@ -292,4 +309,27 @@ fn ends_of(side: Side, packet: &[u8]) -> Option<Endpoints> {
         Side::Lan => Endpoints { inner: src, outer: dst },
         Side::Satellite => Endpoints { inner: dst, outer: src },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_go_by_waits_until_it_has_left_the_kernel_and_the_devices_are_empty() {
+        let ends = |port| {
+            let end = |port| SocketAddr::from(([10, 0, 0, 1], port));
+            Endpoints { inner: end(port), outer: end(443) }
+        };
+        let at = Instant::from_millis;
+        let mut parting = Parting::default();
+        parting.note(at(1_000), ends(1));
+        assert!(parting.take(at(1_050), true).is_empty(), "it is the first of its time");
+        parting.note(at(1_051), ends(2));
+        assert!(parting.take(at(1_099), true).is_empty());
+        assert_eq!(parting.take(at(1_100), true), HashSet::from([ends(1)]));
+        assert!(parting.take(at(2_099), false).is_empty(), "a packet may wait in a device");
+        assert_eq!(parting.take(at(2_100), false), HashSet::from([ends(2)]), "some must");
+        assert!(parting.take(at(9_000), true).is_empty());
+    }
 }
