@@ -1,9 +1,9 @@
 //! Receive packet steering (`scaling.rst` of Linux): which processors take what arrives on an
 //! interface.
 //!
-//! A TUN device receives within the write: routing, programs, the way out. A
-//! thread that writes much has no time left to read. With steering the kernel hands each flow's
-//! packets to one of several processors, in their order.
+//! A TUN device receives within the write: routing, programs, the way out. A thread that writes
+//! much has no time left to read. With steering the kernel hands each flow's packets to one of
+//! several processors, in their order.
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -27,10 +27,7 @@ pub fn spread(interface: &str) -> io::Result<()> {
 }
 
 /// True where an interface hands packets that arrive to chosen processors.
-///
-/// # Errors
-/// The system's.
-pub fn is_spread(interface: &str) -> io::Result<bool> {
+fn is_spread(interface: &str) -> io::Result<bool> {
     let mask = fs::read_to_string(file_of(interface))?;
     Ok(mask.chars().any(|digit| digit.is_ascii_hexdigit() && digit != '0'))
 }

@@ -71,10 +71,14 @@ struct Parting {
 
 impl Parting {
     fn note(&mut self, now: Instant, ends: Endpoints) {
-        if self.before.is_empty() && self.after.is_empty() {
+        if self.is_empty() {
             self.since = now;
         }
         self.after.insert(ends);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
     }
 
     /// Those that may go now, if the devices are `empty`. Some must in the end.
@@ -152,11 +156,17 @@ impl Diversion {
 
     /// Lets some go by that nobody need see, as `knows` does not know them.
     fn sweep(&mut self, now: Instant, knows: impl Fn(&Endpoints) -> bool) -> Result<(), Errno> {
+        let mut last = self.at;
         for _ in 0..PORTION {
-            self.at = self.table.next(self.at.as_ref())?;
-            let Some(ends) = self.at else { return Ok(()) };
-            if !knows(&ends) && self.table.age(&ends)? > FRESH {
-                self.parting.note(now, ends);
+            last = self.table.next(last.as_ref())?;
+            let Some(ends) = last else {
+                self.at = None;
+                return Ok(());
+            };
+            match !knows(&ends) && self.table.age(&ends)? > FRESH {
+                // Behind one that is gone the table would begin again.
+                true => self.parting.note(now, ends),
+                false => self.at = Some(ends),
             }
         }
         Ok(())
@@ -278,9 +288,10 @@ impl LiveGateway {
     /// Lets connections go by that need not be seen, if the devices are `empty`: a packet of theirs
     /// that waits there would go nowhere.
     pub(super) fn let_go(&mut self, empty: bool) {
-        let now = self.clock.now();
-        let Some(diversion) = &mut self.diversion else { return };
-        for ends in diversion.parting.take(now, empty) {
+        let Some(diversion) = self.diversion.as_mut().filter(|it| !it.parting.is_empty()) else {
+            return;
+        };
+        for ends in diversion.parting.take(self.clock.now(), empty) {
             // Its ports may be in use again.
             if self.gateway.knows(ends.inner, ends.outer) {
                 continue;
