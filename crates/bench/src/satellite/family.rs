@@ -340,4 +340,25 @@ mod tests {
         assert!(!is_at(&fields, &at("a = \"10MB\"\nb = 1")));
         assert!(!is_at(&fields, &at("c = 1")));
     }
+
+    #[test]
+    fn a_third_party_is_compared_by_goodput_and_has_no_times() {
+        let read = |target: &str| {
+            let text = format!(
+                r#"
+                about = "One."
+                [cases.one]
+                base = "networks/beside.toml"
+                name = "one"
+                figures = {{ third-party = "known" }}
+                target = ["{target}"]
+                sweep.variant = ["end to end BBR", "known"]
+                "#
+            );
+            super::read(&text, "one.toml", &Files::BuiltIn, Reading { patience: None, long: false })
+        };
+        assert!(read("goodput ≥ 0.9 × goodput next to BBR").is_ok());
+        let error = read("goodput ≥ 0.9 × end to end BBR").unwrap_err().to_string();
+        assert!(error.ends_with("has no figure `end to end BBR`"), "{error}");
+    }
 }

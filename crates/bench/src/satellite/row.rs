@@ -52,6 +52,9 @@ pub struct Row {
     /// What applications have read, as a share of what they could have.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub goodput_share: Option<f64>,
+    /// The same of a third party's flow, next to flows of BBR instead of the gateways'.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub goodput_share_next_to_bbr: Option<f64>,
     /// The share of its capacity that the link has sent.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub utilisation: Option<f64>,
@@ -140,23 +143,29 @@ impl Row {
         row
     }
 
-    fn take(&mut self, figures: &Figures, case: &Case, mean: &dyn Fn(Column) -> Option<Measured>) {
-        let Some(mean) = mean(figures.column()) else { return };
-        let capacity = case.point(figures.column());
-        let capacity = capacity.and_then(|point| Capacity::of(&point.scenario));
-        let share =
-            |of: fn(&Capacity) -> f64| capacity.map(|capacity| mean.goodput / of(&capacity));
+    fn take(&mut self, figures: &Figures, case: &Case, of: &dyn Fn(Column) -> Option<Measured>) {
+        let column = figures.column();
+        let Some(mean) = of(column) else { return };
+        let capacity = case.point(column).and_then(|point| Capacity::of(&point.scenario));
+        let share = |goodput: f64, of: fn(&Capacity) -> f64| {
+            capacity.as_ref().map(|capacity| goodput / of(capacity))
+        };
+        let of_link = |capacity: &Capacity| capacity.payload;
+        let of_flow = |capacity: &Capacity| capacity.payload / capacity.flows;
         match figures {
-            Figures::Goodput(_) => self.goodput_share = share(|capacity| capacity.payload),
+            Figures::Goodput(_) => self.goodput_share = share(mean.goodput, of_link),
             Figures::Sharing(_) => {
-                self.goodput_share = share(|capacity| capacity.payload);
+                self.goodput_share = share(mean.goodput, of_link);
                 self.utilisation = Some(mean.utilisation);
                 self.jain = Some(mean.jain);
                 self.drops = Some(mean.drops);
                 self.queueing_p95_ms = in_ms(mean.queueing);
             }
             Figures::ThirdParty(_) => {
-                self.goodput_share = share(|capacity| capacity.payload / capacity.flows);
+                self.goodput_share = share(mean.goodput, of_flow);
+                let next_to_bbr = of(Column::EndToEndBbr).map(|mean| mean.goodput);
+                self.goodput_share_next_to_bbr =
+                    next_to_bbr.and_then(|goodput| share(goodput, of_flow));
                 self.queueing_p95_ms = in_ms(mean.queueing);
             }
             Figures::Retransmitted(_) => self.retransmitted_share = Some(mean.retransmitted),

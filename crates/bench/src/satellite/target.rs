@@ -32,6 +32,8 @@ pub(super) enum Figure {
     Pepsal,
     #[strum(serialize = "goodput")]
     GoodputShare,
+    #[strum(serialize = "goodput next to BBR")]
+    GoodputShareNextToBbr,
     #[strum(serialize = "utilisation")]
     Utilisation,
     #[strum(serialize = "Jain")]
@@ -63,6 +65,7 @@ impl Figure {
             Figure::Estimated => row.estimated_s,
             Figure::Pepsal => row.pepsal_s,
             Figure::GoodputShare => row.goodput_share,
+            Figure::GoodputShareNextToBbr => row.goodput_share_next_to_bbr,
             Figure::Utilisation => row.utilisation,
             Figure::Jain => row.jain,
             Figure::Drops => row.drops,
@@ -83,9 +86,11 @@ impl Figure {
 
     /// Tells whether the row of a case will have it. `recorded`: queues are.
     pub(super) fn is_had_by(self, case: &Case, recorded: bool) -> bool {
-        let column = |column| case.columns.contains_key(&column);
         let figures = case.figures;
         let shared = matches!(figures, Some(Figures::Sharing(_)));
+        let third_party = matches!(figures, Some(Figures::ThirdParty(_)));
+        let has = |column| case.columns.contains_key(&column);
+        let column = |column| has(column) && !third_party;
         match self {
             Figure::Limit | Figure::Lossless => case.limit.is_some(),
             Figure::EndToEnd => column(Column::EndToEnd),
@@ -98,11 +103,10 @@ impl Figure {
             Figure::GoodputShare => {
                 figures.is_some_and(|figures| !matches!(figures, Figures::Retransmitted(_)))
             }
+            Figure::GoodputShareNextToBbr => third_party && has(Column::EndToEndBbr),
             Figure::Utilisation | Figure::Jain | Figure::Drops => shared,
-            Figure::Queueing => {
-                recorded && (shared || matches!(figures, Some(Figures::ThirdParty(_))))
-            }
-            Figure::QueueingAlone => recorded && column(Column::Alone),
+            Figure::Queueing => recorded && (shared || third_party),
+            Figure::QueueingAlone => recorded && has(Column::Alone),
             Figure::RetransmittedShare => matches!(figures, Some(Figures::Retransmitted(_))),
             Figure::Ratio | Figure::RatioBound => case.ratio.is_some(),
         }

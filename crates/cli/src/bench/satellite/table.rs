@@ -21,7 +21,11 @@ const COLUMNS: [Shown; 16] = [
         (Some(ratio), Some(bound)) => format!("{ratio:.2} ({bound:.2})"),
         _ => String::new(),
     }),
-    ("goodput", |row| percent(row.goodput_share)),
+    ("goodput", |row| {
+        let bbr = percent(row.goodput_share_next_to_bbr);
+        let bbr = if bbr.is_empty() { bbr } else { format!(" (next to BBR {bbr})") };
+        percent(row.goodput_share) + &bbr
+    }),
     ("utilisation", |row| percent(row.utilisation)),
     ("Jain", |row| row.jain.map_or_else(String::new, |jain| format!("{jain:.3}"))),
     ("drops", |row| row.drops.map_or_else(String::new, |drops| format!("{drops:.0}"))),
