@@ -3,19 +3,27 @@
 //! whether it takes data before the client has acknowledged the SYN-ACK. What it was told of the
 //! link follows, if there is something and room for it ([`ToldLink`]).
 //!
+//! Where the pair has a [key](PairKey), a [seal](Seal) stands last.
+//!
 //! A host ignores it. It is sent to, and believed from, the satellite side only. In acknowledgments
 //! the same option is a [`Report`].
 
 mod report;
+mod seal;
 mod told_link;
 
 pub(crate) use report::{Arrivals, ByteCount, Identity, Report, ReportSchedule};
+pub(crate) use seal::Seal;
+pub use seal::{PairKey, PairKeyError};
 pub use told_link::ToldLink;
 
 use bentpipe_core::wire::TcpOptions;
 
 /// The experiment's identifier. Not registered; "bp" in ASCII.
 const IDENTIFIER: u16 = 0x6270;
+
+/// Bytes of an announcement's seal: a SYN has no room for more.
+const SEAL: usize = 4;
 
 /// What a gateway tells its peer in a SYN or SYN-ACK: which options in it are its own and not
 /// the host's.
@@ -29,9 +37,10 @@ pub(crate) struct Announcement {
 }
 
 impl Announcement {
-    /// The announcement in `options`, if there is one that we understand.
-    pub(crate) fn find(options: &TcpOptions) -> Option<Announcement> {
-        let [bits, ..] = options.experiment(IDENTIFIER)? else { return None };
+    /// The announcement in `options`, if there is one that we understand, and that has our `seal`
+    /// where there is one.
+    pub(crate) fn find(options: &TcpOptions, seal: Option<Seal>) -> Option<Announcement> {
+        let [bits, ..] = body(options, seal)? else { return None };
         Some(Announcement {
             window_scale: bits & 1 != 0,
             sack: bits & 2 != 0,
@@ -40,23 +49,30 @@ impl Announcement {
         })
     }
 
-    /// What is told of the link in `options`, which have an announcement.
-    pub(crate) fn told_link(options: &TcpOptions) -> ToldLink {
-        options
-            .experiment(IDENTIFIER)
-            .map_or(ToldLink::default(), |body| ToldLink::read(body.get(1..).unwrap_or_default()))
+    /// What is told of the link in `options`, if they have an announcement to be believed.
+    pub(crate) fn told_link(options: &TcpOptions, seal: Option<Seal>) -> ToldLink {
+        let told = body(options, seal).and_then(|body| body.get(1..));
+        told.map_or(ToldLink::default(), ToldLink::read)
     }
 
-    /// Adds the announcement, and what is told of the `link` if there is room; without room for
-    /// itself nothing happens.
-    pub(crate) fn put(self, link: ToldLink, options: &mut TcpOptions) -> bool {
+    /// Whether there is an announcement in `options` without our `seal`.
+    pub(crate) fn is_foreign(options: &TcpOptions, seal: Option<Seal>) -> bool {
+        options.experiment(IDENTIFIER).is_some() && body(options, seal).is_none()
+    }
+
+    /// Adds the announcement, and what is told of the `link` if there is room, under the `seal`;
+    /// without room for itself nothing happens.
+    pub(crate) fn put(self, link: ToldLink, seal: Option<Seal>, options: &mut TcpOptions) -> bool {
         let flags = [self.window_scale, self.sack, self.timestamps, self.takes_early_data];
         let bits = flags.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag));
-        let tells = |options: &mut TcpOptions| {
-            let body: Vec<u8> = [bits].into_iter().chain(link.write()).collect();
+        let mut put = |told: &[u8]| {
+            let mut body = [&[bits], told].concat();
+            if let Some(seal) = seal {
+                body.extend(seal.of::<SEAL>(&body));
+            }
             options.add_experiment(IDENTIFIER, &body)
         };
-        (!link.is_empty() && tells(options)) || options.add_experiment(IDENTIFIER, &[bits])
+        (!link.is_empty() && put(&link.write())) || put(&[])
     }
 
     /// Takes the announcement off.
@@ -115,5 +131,15 @@ impl Announcement {
         if self.timestamps {
             options.timestamps = None;
         }
+    }
+}
+
+/// The body of the announcement in `options`, if it is to be believed: with a key what is
+/// sealed by it, and without one everything.
+fn body(options: &TcpOptions, seal: Option<Seal>) -> Option<&[u8]> {
+    let body = options.experiment(IDENTIFIER)?;
+    match seal {
+        None => Some(body),
+        Some(seal) => seal.open::<SEAL>(body),
     }
 }

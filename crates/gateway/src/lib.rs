@@ -27,7 +27,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use announce::ToldLink;
+pub use announce::{PairKey, PairKeyError, ToldLink};
 pub use config::{
     AddOptions, Config, Discard, FinMode, FirstWindow, FoundBy, Handshake, LegConfig, LegError,
     Losses, MssLimit, Told,

@@ -15,6 +15,7 @@ mod near;
 mod observation;
 mod opening;
 mod over;
+mod pair_key;
 mod panics;
 mod past;
 mod policy;

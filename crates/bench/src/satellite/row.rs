@@ -52,7 +52,7 @@ pub struct Row {
     /// What applications have read, as a share of what they could have.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub goodput_share: Option<f64>,
-    /// The same of a third party's flow, next to flows of BBR instead of the gateways'.
+    /// The same of a third party's flow next to flows of BBR.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub goodput_share_next_to_bbr: Option<f64>,
     /// The share of its capacity that the link has sent.

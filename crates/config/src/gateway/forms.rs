@@ -5,6 +5,7 @@ use super::runs::Runs;
 use crate::document::Value;
 use crate::reader::{Reader, Result};
 use bentpipe_core::text::Choice;
+use bentpipe_gateway::PairKey;
 use bentpipe_gateway::policy::Share;
 use std::marker::PhantomData;
 use strum::VariantNames;
@@ -162,6 +163,25 @@ impl<C> Form<C> for Portion {
 
     fn write(&self, value: &Share) -> Option<Value> {
         Some(Value::Text(value.to_string()))
+    }
+}
+
+/// A pair's key.
+pub(super) struct Secret;
+
+impl<C> Form<C> for Secret {
+    type Value = PairKey;
+
+    fn takes(&self) -> String {
+        "32 hexadecimal digits".to_owned()
+    }
+
+    fn read(&self, reader: &Reader<'_>, key: &str, _: &C, _: Runs) -> Result<Option<PairKey>> {
+        reader.maybe(key)
+    }
+
+    fn write(&self, value: &PairKey) -> Option<Value> {
+        Some(Value::Text(value.reveal()))
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Context, FromNode, Result};
 use crate::document::{Node, Value};
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Probability, Rate, parse_duration};
+use bentpipe_gateway::PairKey;
 use bentpipe_gateway::policy::Share;
 use std::str::FromStr;
 
@@ -94,6 +95,12 @@ impl FromNode for Bytes {
 impl FromNode for Share {
     fn from_node(context: &Context<'_>, node: &Node) -> Result<Share> {
         parsed(context, node, "a share such as \"5%\"")
+    }
+}
+
+impl FromNode for PairKey {
+    fn from_node(context: &Context<'_>, node: &Node) -> Result<PairKey> {
+        parsed(context, node, "a key of 32 hexadecimal digits")
     }
 }
 

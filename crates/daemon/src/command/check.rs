@@ -11,6 +11,7 @@ use bentpipe_linux::surroundings::Finding;
 use bentpipe_linux::tun;
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -171,6 +172,21 @@ fn without_interfaces() -> Vec<Problem> {
     tun.into_iter().chain(programs).collect()
 }
 
+/// The file has a secret: all users may read it?
+fn open_secret(path: &Path) -> Option<Problem> {
+    let mode = fs::metadata(path).ok()?.permissions().mode();
+    let cause = format!("every user may read {}, which has the pair-key", path.display());
+    let remedy = format!("chgrp bentpipe {0}; chmod 640 {0}", path.display());
+    let line = format!("{cause}: {remedy}");
+    (mode & 0o004 != 0).then_some(Problem {
+        name: "open-secret",
+        effect: Effect::Advice,
+        cause,
+        remedy: Some(remedy),
+        line,
+    })
+}
+
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
     let file = config::read(path)?;
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
@@ -183,6 +199,7 @@ fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
         }
     }
     problems.extend(without_interfaces());
+    problems.extend(file.config.pair_key.and_then(|_| open_secret(path)));
     if all_there {
         let devices = satellite.iter().filter_map(|device| bump::check_device(device).err());
         problems.extend(devices.map(|error| Problem::stops("device", &error)));

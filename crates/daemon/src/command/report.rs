@@ -45,6 +45,10 @@ impl fmt::Display for Report {
         if forwarded_resets > 0 {
             writeln!(out, "connections reset for bytes lost elsewhere: {forwarded_resets}")?;
         }
+        if summary.foreign_announcements > 0 {
+            let count = summary.foreign_announcements;
+            writeln!(out, "announcements of gateways without our pair-key: {count}")?;
+        }
         if path_mtu_falls > 0 {
             writeln!(out, "legs told of a smaller path MTU: {path_mtu_falls}")?;
         }

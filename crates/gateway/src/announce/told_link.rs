@@ -4,7 +4,7 @@
 //! Behind the announcement's flags stand the version of what follows, the rate at which the gateway
 //! sends and that of what comes to it, in kbit/s and three bytes each, and the round trip in
 //! milliseconds and two bytes. Zero is unknown. Of another version nothing is read. With the
-//! options of a host it is 34 bytes, of the 40 that there are.
+//! options of a host it is 34 bytes, of the 40 that there are, and 38 with a seal.
 
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Rate;

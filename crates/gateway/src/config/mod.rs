@@ -19,10 +19,11 @@ pub(crate) use stream::{StreamLimit, UNKNOWN_LINK};
 pub use told::Told;
 
 use crate::Side;
+use crate::announce::{PairKey, Seal};
 use crate::policy::Policy;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::Bytes;
-use bentpipe_core::wire::IpHeader;
+use bentpipe_core::wire::{IpHeader, TcpHeader};
 
 /// Whether options that a host did not offer are added on the satellite leg.
 #[derive(
@@ -136,6 +137,8 @@ pub struct Config {
     pub add_options: AddOptions,
     /// Announce ourselves in SYNs to the satellite side.
     pub announce: bool,
+    /// Of other gateways, those that have it are believed.
+    pub pair_key: Option<PairKey>,
     /// Send super-segments of up to 64 KB, for a device that splits them.
     pub super_segments: bool,
     /// When a server's SYN-ACK is acknowledged.
@@ -160,6 +163,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// The seal of announcements in `tcp`, a SYN or SYN-ACK, if there is a key.
+    pub(crate) fn seal(&self, tcp: &TcpHeader) -> Option<Seal> {
+        self.pair_key.map(|key| key.in_handshake(tcp))
+    }
+
     /// The parameters of legs towards `side`.
     pub fn leg(&self, side: Side) -> &LegConfig {
         match side {
@@ -213,6 +221,7 @@ impl Default for Config {
             lan: leg("gateway-terrestrial"),
             add_options: AddOptions::default(),
             announce: true,
+            pair_key: None,
             super_segments: true,
             handshake: Handshake::default(),
             fin: FinMode::default(),

@@ -78,8 +78,8 @@ impl Opening {
             return None;
         }
         let sides = syn.sides();
-        let announced =
-            Announcement::find(&synack.options).filter(|_| sides[Leg::Server] == Side::Satellite);
+        let announced = Announcement::find(&synack.options, config.seal(synack))
+            .filter(|_| sides[Leg::Server] == Side::Satellite);
         *peer_known |= announced.is_some();
         let mut synack_in = synack.clone();
         Announcement::strip(&mut synack_in.options);
@@ -93,7 +93,8 @@ impl Opening {
         if let Some(added) = syn.peer_added() {
             let offered = if may_bind { added } else { Announcement::default() };
             let accepted = accept(now, offered, syn.stamp(), out.seq, &mut out.options);
-            accepted.put(config.satellite.told_link(), &mut out.options);
+            let (link, seal) = (config.satellite.told_link(), config.seal(&out));
+            accepted.put(link, seal, &mut out.options);
         }
         let ip = without_ecn(ip);
         let opening = Opening {

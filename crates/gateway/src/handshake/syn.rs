@@ -95,7 +95,8 @@ impl Syn {
             hop_limit: ip.hop_limit,
             traffic_class: ip.traffic_class,
             count: 0,
-            peer_added: Announcement::find(options).filter(|_| from == Side::Satellite),
+            peer_added: Announcement::find(options, config.seal(tcp))
+                .filter(|_| from == Side::Satellite),
             added: Announcement::default(),
             from,
             client_is_low: FlowKey::of(ip, tcp).is_low((ip.src, tcp.src_port)),
@@ -281,7 +282,8 @@ impl Syn {
         } else if self.from.other() == Side::Satellite && config.announce {
             let takes_early_data = config.handshake == Handshake::DownstreamFirst;
             let announcement = Announcement { takes_early_data, ..self.added };
-            let announced = announcement.put(config.satellite.told_link(), &mut syn.options);
+            let (link, seal) = (config.satellite.told_link(), config.seal(&syn));
+            let announced = announcement.put(link, seal, &mut syn.options);
             debug_assert!(announced, "the options of a SYN that is split take 20 bytes at most");
         }
         (self.ip(ends), syn)

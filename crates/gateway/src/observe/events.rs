@@ -67,6 +67,8 @@ pub enum Event {
         /// What the other end says.
         theirs: ToldLink,
     },
+    /// For the first time somebody has announced himself as a gateway without our key.
+    ForeignAnnouncement,
     /// Both directions of a flow have ended in order.
     Closed(Hosts),
     /// A flow has been reset, and so many bytes were acknowledged and not delivered.
@@ -132,6 +134,7 @@ impl Event {
             | Event::Unconfirmed(..)
             | Event::CircuitBroken(_)
             | Event::LinkContradicted { .. }
+            | Event::ForeignAnnouncement
             | Event::LostElsewhere { .. } => Severity::Warning,
             Event::Panic { .. } => Severity::Error,
         }
@@ -159,6 +162,10 @@ impl fmt::Display for Event {
                 f,
                 "the other gateway says something else of the link than is configured here, which counts: \
                  {ours} are configured; it says {theirs}"
+            ),
+            Event::ForeignAnnouncement => write!(
+                f,
+                "a gateway without our pair-key has announced itself, and counts as a host:                  is splitting.pair-key the same at both ends?"
             ),
             Event::Closed(hosts) => write!(f, "flow closed {hosts}"),
             Event::Reset(hosts, 0) => write!(f, "flow reset {hosts}"),

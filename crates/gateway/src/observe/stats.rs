@@ -83,6 +83,8 @@ pub struct Summary {
     /// Forwarded connections that were reset, as bytes of theirs had been lost with another
     /// gateway.
     pub forwarded_resets: u64,
+    /// SYNs and SYN-ACKs in which somebody announces himself as a gateway without our key.
+    pub foreign_announcements: u64,
     /// Connections not split, by reason.
     forwarded_flows: [u64; Reason::ALL.len()],
     /// What came in and was forwarded unchanged, by reason.
@@ -170,6 +172,7 @@ impl Summary {
             path_mtu_falls: by(self.path_mtu_falls, other.path_mtu_falls),
             lost_bytes: by(self.lost_bytes, other.lost_bytes),
             forwarded_resets: by(self.forwarded_resets, other.forwarded_resets),
+            foreign_announcements: by(self.foreign_announcements, other.foreign_announcements),
             forwarded_flows: array::from_fn(|i| {
                 by(self.forwarded_flows[i], other.forwarded_flows[i])
             }),

@@ -1,7 +1,7 @@
 //! A leg: the TCP of the gateway towards one of the hosts, in the other host's name.
 
 use crate::Side;
-use crate::announce::{Report, ReportSchedule};
+use crate::announce::{Identity, PairKey, Report, ReportSchedule};
 use crate::config::{
     Acknowledgments, Config, Discard, FirstWindow, LegConfig, MIN_MTU, with_a_quarter,
 };
@@ -48,6 +48,8 @@ pub(crate) struct LegTcp {
     pub(crate) peer: bool,
     /// What that is still to hear of our identity.
     pub(crate) reports: ReportSchedule,
+    /// Who has shown there that it has the pair's key.
+    pub(crate) proven: Option<Identity>,
     /// How often the host of this leg was told that a router cuts its segments in pieces.
     pub(crate) path_mtu_told: u8,
 }
@@ -132,6 +134,7 @@ impl LegTcp {
             discard: leg_config.discard,
             peer,
             reports: ReportSchedule::new(),
+            proven: None,
             path_mtu_told: 0,
         }
     }
@@ -171,23 +174,41 @@ impl LegTcp {
         receiver.set_ack_policy(self.acknowledgments.at(segments, round_trip));
     }
 
+    /// Whether a `report` from there is to be believed. With a `key` it has a seal, or comes behind
+    /// one with that.
+    pub(crate) fn believes(&mut self, report: Report, key: Option<PairKey>) -> bool {
+        let Some(key) = key else { return true };
+        let numbers = self.tcb.handshake();
+        if report.is_sealed_by(key.in_connection(numbers.rcv_isn, numbers.snd_isn)) {
+            self.proven = Some(report.identity);
+        }
+        self.proven == Some(report.identity)
+    }
+
     /// Adds a `report` to what is sent to a peer gateway, if it is an acknowledgment that has room:
-    /// then true.
+    /// then that which is in it.
     ///
     /// None is in one that repeats an earlier one or opens a window: if a middlebox drops those
     /// with a report, the next one is to pass.
-    pub(crate) fn report(&mut self, report: Report, out: &mut Outgoing) -> bool {
+    pub(crate) fn report(
+        &mut self,
+        report: Report,
+        key: Option<PairKey>,
+        out: &mut Outgoing,
+    ) -> Option<Report> {
         let data_has_come = self.tcb.receiver.rcv_nxt() > Offset::FIRST;
         if !self.peer || !data_has_come || !out.data.is_empty() || out.tcp.flags != Flags::ACK {
-            return false;
+            return None;
         }
         match out.cause {
             Cause::Segments | Cause::AckTimer | Cause::OutOfOrder | Cause::HoleFilled => {
-                self.reports.report(report, &mut out.tcp.options)
+                let numbers = self.tcb.handshake();
+                let seal = key.map(|key| key.in_connection(numbers.snd_isn, numbers.rcv_isn));
+                self.reports.report(report, seal, &mut out.tcp.options)
             }
             _ => {
                 self.reports.pass();
-                false
+                None
             }
         }
     }

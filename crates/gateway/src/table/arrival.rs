@@ -116,13 +116,25 @@ impl<B: Buffer> Gateway<B> {
             syn = syn.without_added_options();
         }
         if from == Side::Satellite {
-            self.told.note(key, Announcement::told_link(&tcp.options));
+            self.told.note(key, Announcement::told_link(&tcp.options, self.config.seal(tcp)));
+            self.note_foreign(tcp);
         }
         let relay = syn.relay(now, &self.config, ip, tcp);
         self.half_open.insert(&self.config, key, syn);
         self.clients.add(&key, ip.src);
         self.relays.push_back((from.other(), relay));
         Disposition::Consumed
+    }
+
+    /// A SYN or SYN-ACK has come from the satellite: has somebody announced himself in it who has
+    /// not our key?
+    fn note_foreign(&mut self, tcp: &TcpHeader) {
+        if Announcement::is_foreign(&tcp.options, self.config.seal(tcp)) {
+            self.summary.foreign_announcements += 1;
+            if self.summary.foreign_announcements == 1 {
+                self.events.push(Event::ForeignAnnouncement);
+            }
+        }
     }
 
     /// A packet of a connection without a SYN-ACK yet.
@@ -200,7 +212,8 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(Reason::NotOpened);
         };
         if segment.from == Side::Satellite {
-            self.learn(Announcement::told_link(&tcp.options));
+            self.learn(Announcement::told_link(&tcp.options, self.config.seal(tcp)));
+            self.note_foreign(tcp);
         }
         let early = early && may_bind;
         if !early {
@@ -315,13 +328,12 @@ impl<B: Buffer> Gateway<B> {
         segment: Segment<'_>,
     ) -> Disposition {
         let (leaving, ends) = (self.leaving, self.flows[id].ends());
-        let (report, stripped);
-        (report, stripped) = take_report(&segment);
+        let (report, stripped) = take_report(&segment);
         let segment = match &stripped {
             Some(tcp) => Segment { tcp, ..segment },
             None => segment,
         };
-        let (mut reported, mut acknowledged) = (false, false);
+        let (mut reported, mut acknowledged) = (None, false);
         let done = self.with_flow(id, |flow, context| {
             match flow.lets_past(leg, &segment) {
                 Some(Past::Forward) => return Taken::Past,
@@ -350,7 +362,10 @@ impl<B: Buffer> Gateway<B> {
                 context.note_arrived(now, id, leg, segment.payload.len());
             }
             context.watch_links(now, flow);
-            reported = received.accepted && confirmed && flow.splice().leg(leg).peer;
+            let is_peers = received.accepted && confirmed && flow.splice().leg(leg).peer;
+            reported = report.filter(|report| {
+                is_peers && flow.leg_mut(leg).believes(*report, context.config.pair_key)
+            });
             acknowledged = !received.delivered.is_zero();
             if let Some(bypass) = received.bypassed {
                 context.on_bypass(now, flow, ends, leg, bypass);
@@ -364,13 +379,13 @@ impl<B: Buffer> Gateway<B> {
         if spliced.is_some_and(|spliced| !spliced.is_unconfirmed()) {
             self.learn_from_open(|| FlowKey::of(segment.ip, segment.tcp));
         }
-        if let Some(report) = report.filter(|_| reported)
+        if let Some(report) = reported
             && self.flows.contains(id)
         {
             self.on_report(now, id, report);
         } else {
             let pure = segment.payload.is_empty() && segment.tcp.flags == Flags::ACK;
-            self.guess_late(id, pure && acknowledged);
+            self.guess_late(id, pure && acknowledged && report.is_none());
         }
         match done {
             Some(Taken::Past) => Disposition::Forward(Reason::Past),

@@ -31,7 +31,7 @@ impl<B: Buffer> Gateway<B> {
             let (_, (host, _)) = self.far_end(id).filter(|_| together)?;
             self.links.remotes.reports(host).then_some(())?;
         }
-        Some(Report { identity, arrivals: None })
+        Some(Report::of(identity))
     }
 
     /// Flow `id` begins: if there is a peer gateway at its other end, it is held to lead to the

@@ -36,6 +36,7 @@ impl<B: Buffer> Gateway<B> {
             adopt_after: _,
             soft_state: _,
             announce: _,
+            pair_key: _,
             super_segments: _,
             handshake: _,
             fin: _,

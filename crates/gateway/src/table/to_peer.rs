@@ -4,7 +4,6 @@ use super::Gateway;
 use super::access::Context;
 use super::remotes::RemoteId;
 use crate::Side;
-use crate::announce::Report;
 use crate::config::FoundBy;
 use crate::leg::Leg;
 use crate::lifecycle::SplicedFlow;
@@ -84,8 +83,8 @@ impl Context<'_> {
         let arrived = &mut self.links.of_mut(Side::Satellite, self.remote).arrived;
         let count = self.remote.map_or(0, RemoteId::low_bits);
         let arrivals = arrived.due(now, id, count).filter(|_| apart);
-        let report = Report { arrivals, ..report };
-        if flow.leg_mut(leg).report(report, out) && arrivals.is_some() {
+        let sent = flow.leg_mut(leg).report(report.with(arrivals), self.config.pair_key, out);
+        if let Some(report) = sent.filter(|sent| sent.arrivals.is_some()) {
             arrived.note_reported(now, report);
             // Acknowledgments of a train show how it comes.
             let flows = Some(flows).filter(|_| !arrived.is_in_train());

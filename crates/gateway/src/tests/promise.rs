@@ -21,7 +21,7 @@ fn options() -> TcpOptions {
 
 fn announced() -> TcpOptions {
     let mut options = options();
-    assert!(Announcement::default().put(ToldLink::default(), &mut options));
+    assert!(Announcement::default().put(ToldLink::default(), None, &mut options));
     options
 }
 

@@ -120,9 +120,11 @@ fn on_known_link() -> Table {
     table.options = TcpOptions { sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
     let options = table.options.clone();
     let mut announced = options.clone();
-    assert!(
-        crate::announce::Announcement::default().put(crate::ToldLink::default(), &mut announced)
-    );
+    assert!(crate::announce::Announcement::default().put(
+        crate::ToldLink::default(),
+        None,
+        &mut announced
+    ));
     let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
     table.send(Side::Lan, TcpHeader { options, ..syn }, b"");
     let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);

@@ -100,7 +100,7 @@ impl Hub {
         let syn = TcpHeader { options: options.clone(), ..syn };
         let mut sent = self.give(flow, Side::Lan, syn, b"");
         if peer {
-            assert!(Announcement::default().put(ToldLink::default(), &mut options));
+            assert!(Announcement::default().put(ToldLink::default(), None, &mut options));
         }
         let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
         sent.extend(self.give(flow, Side::Satellite, TcpHeader { options, ..synack }, b""));
@@ -567,7 +567,7 @@ fn begin_upload(hub: &mut Hub) {
     let (flow, mut options) = ((4000, 1), hub.table.options.clone());
     hub.give(flow, Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
     hub.table.wait(ROUND_TRIP);
-    assert!(Announcement::default().put(ToldLink::default(), &mut options));
+    assert!(Announcement::default().put(ToldLink::default(), None, &mut options));
     let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
     hub.give(flow, Side::Satellite, TcpHeader { options, ..synack }, b"");
     hub.give(flow, Side::Lan, hub.at(Side::Lan, 1, 1), b"");

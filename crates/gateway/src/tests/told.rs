@@ -27,7 +27,7 @@ fn options() -> TcpOptions {
 
 fn telling(link: ToldLink) -> TcpOptions {
     let mut options = options();
-    assert!(Announcement::default().put(link, &mut options));
+    assert!(Announcement::default().put(link, None, &mut options));
     options
 }
 
@@ -86,8 +86,8 @@ fn a_gateway_that_knows_nothing_goes_by_what_the_servers_gateway_tells() {
     // It does not tell others what it has been told.
     let sent = call(&mut table, 4001, link(250, 3));
     let syn = sent.iter().find(|sent| sent.tcp.has(Flags::SYN)).expect("a SYN");
-    assert!(Announcement::find(&syn.tcp.options).is_some());
-    assert!(Announcement::told_link(&syn.tcp.options).is_empty());
+    assert!(Announcement::find(&syn.tcp.options, None).is_some());
+    assert!(Announcement::told_link(&syn.tcp.options, None).is_empty());
     assert_eq!(
         events(&mut table),
         [
@@ -102,7 +102,7 @@ fn what_a_syn_tells_counts_when_its_client_has_seen_the_answer() {
     let sent = begin(&mut table, link(3, 250));
     assert_eq!(known(&table), ToldLink::default(), "anybody can send a SYN");
     let synack = sent.iter().find(|sent| sent.to == Side::Satellite).expect("a SYN-ACK");
-    assert!(Announcement::find(&synack.tcp.options).is_some());
+    assert!(Announcement::find(&synack.tcp.options, None).is_some());
     // To itself it may be promised what it says, behind the SYN-ACK.
     let behind = sent.iter().filter(|sent| sent.to == Side::Satellite).nth(1).expect("a promise");
     assert!(u64::from(behind.tcp.window) << 7 > 200_000, "{behind:?}");
@@ -119,7 +119,7 @@ fn what_the_operator_has_said_is_told_and_stays() {
     let mut table = Table::new(config(ToldLink { return_rate: None, ..link(3, 0) }));
     let sent = call(&mut table, 4000, link(250, 4));
     let syn = sent.iter().find(|sent| sent.tcp.has(Flags::SYN)).expect("a SYN");
-    let told = Announcement::told_link(&syn.tcp.options);
+    let told = Announcement::told_link(&syn.tcp.options, None);
     assert_eq!(told, ToldLink { return_rate: None, ..link(3, 0) });
     assert_eq!(known(&table), link(3, 250), "what nobody has said here");
     assert!(!table.gateway.satellite_link().told);
@@ -186,7 +186,7 @@ fn forged_syns_keep_nothing_and_change_nothing() {
 fn without_room_for_the_link_the_gateway_is_known_all_the_same() {
     let mut options = options();
     options.other = vec![30, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    assert!(Announcement::default().put(link(3, 250), &mut options));
-    assert_eq!(Announcement::find(&options), Some(Announcement::default()));
-    assert!(Announcement::told_link(&options).is_empty());
+    assert!(Announcement::default().put(link(3, 250), None, &mut options));
+    assert_eq!(Announcement::find(&options, None), Some(Announcement::default()));
+    assert!(Announcement::told_link(&options, None).is_empty());
 }

@@ -23,7 +23,7 @@ fn open(config: Config) -> Table {
     let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
     table.send(Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
     let mut options = options;
-    assert!(Announcement::default().put(ToldLink::default(), &mut options));
+    assert!(Announcement::default().put(ToldLink::default(), None, &mut options));
     let synack = Table::segment(Side::Satellite, 0, 1, Flags::SYN | Flags::ACK);
     table.send(Side::Satellite, TcpHeader { options, ..synack }, b"");
     say(&mut table, Side::Lan, 1, 1, b"");
@@ -59,7 +59,7 @@ fn losses_are_the_links_own_for_servers_here_too() {
     let client = TcpOptions { sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
     table.options = client.clone();
     let mut announced = client.clone();
-    assert!(Announcement::default().put(ToldLink::default(), &mut announced));
+    assert!(Announcement::default().put(ToldLink::default(), None, &mut announced));
     // The table's client is behind the satellite here, and its server on the LAN.
     let send = |table: &mut Table, client: bool, tcp: TcpHeader, payload: &[u8]| {
         let (from, name) = match client {
@@ -159,7 +159,7 @@ fn who_does_not_answer_keeps_nobody_from_the_link() {
     let client = TcpOptions { sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
     table.options = client.clone();
     let mut announced = client.clone();
-    assert!(Announcement::default().put(ToldLink::default(), &mut announced));
+    assert!(Announcement::default().put(ToldLink::default(), None, &mut announced));
     let at = |port: u16, from: Side, tcp: TcpHeader| match from {
         Side::Lan => TcpHeader { src_port: port, ..tcp },
         Side::Satellite => TcpHeader { dst_port: port, ..tcp },

@@ -81,6 +81,9 @@ fn describe_box(f: &mut fmt::Formatter<'_>, middle: &Middle) -> fmt::Result {
     };
     write!(f, "a gateway; handshake {:?}, FIN {:?}", config.handshake, config.fin)?;
     write!(f, ", options {:?}, announces {}", config.add_options, config.announce)?;
+    if let Some(key) = config.pair_key {
+        write!(f, ", key {}", key.reveal())?;
+    }
     write!(f, ", memory {:?}, stream {:?}", config.memory, config.max_stream)?;
     write!(f, ", flows {}", config.max_flows)?;
     if let Some(after) = config.adopt_after {

@@ -3,6 +3,7 @@
 mod adoption;
 mod changes;
 mod icmp;
+mod keys;
 mod later;
 mod meddling;
 mod signals;

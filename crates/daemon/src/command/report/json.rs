@@ -71,6 +71,7 @@ impl Report {
             "path_mtu_falls": summary.path_mtu_falls,
             "lost_bytes": summary.lost_bytes,
             "forwarded_resets": summary.forwarded_resets,
+            "foreign_announcements": summary.foreign_announcements,
             "split_packets": summary.split_traffic.packets,
             "split_bytes": summary.split_traffic.bytes,
             "forwarded_flows": forwarded(&|reason| summary.forwarded_flows(reason)),

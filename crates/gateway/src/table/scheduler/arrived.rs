@@ -99,7 +99,7 @@ mod tests {
                 assert_eq!(arrived.due(now, 2, 5), None, "another flow's has come since");
                 let due = arrived.due(now, 1, 5)?;
                 let identity = Identity::OF_CARRIER;
-                arrived.note_reported(now, Report { identity, arrivals: Some(due) });
+                arrived.note_reported(now, Report::of(identity).with(Some(due)));
                 assert_eq!(arrived.due(now, 1, 5), None, "nothing has come since");
                 assert_eq!(u64::from(due.micros), (from + n) * 1_000);
                 due.bytes.since(ByteCount::of(0)).map(|bytes| bytes / (4 * 1_024))

@@ -156,7 +156,7 @@ mod tests {
 
     fn report(micros: u32, bytes: u64) -> Report {
         let arrivals = Some(Arrivals { count: 1, micros, bytes: ByteCount::of(bytes) });
-        Report { identity: Identity::OF_CARRIER, arrivals }
+        Report::of(Identity::OF_CARRIER).with(arrivals)
     }
 
     /// Ten segments leave at once, `apart` milliseconds after those before. Of each train two come
@@ -228,10 +228,11 @@ mod tests {
         assert_eq!(kept(4_000, 30), 1, "sooner");
         assert_eq!(kept(70_000_000, 40), 1);
         assert_eq!((1..100).map(|n| kept(70_001_000 + n as u32, 100 + n)).last(), Some(KEPT));
-        let other = Report { identity: Identity::new(7).unwrap(), ..report(71_000_000, 1 << 20) };
+        let other =
+            Report::of(Identity::new(7).unwrap()).with(report(71_000_000, 1 << 20).arrivals);
         trains.on_report(other, None);
         assert_eq!(trains.reports.len(), 1);
-        trains.on_report(Report { arrivals: None, ..report(0, 0) }, None);
+        trains.on_report(report(0, 0).with(None), None);
         assert_eq!(trains.reports.len(), 1);
     }
 }

@@ -14,12 +14,23 @@ const LATER: u64 = 0x5eed;
 /// before there was that, and stay the same.
 const TOGETHER: u64 = 200_000_000;
 
+/// Seeds from here on may have gateways with keys, likewise.
+const KEYS: u64 = 400_000_000;
+
 /// Adds it to the plan of `seed`.
 pub(super) fn add(seed: u64, plan: &mut FaultPlan) {
-    let draws = [Draw::signals, Draw::meddlers, Draw::port_reuse, Draw::found_together];
-    let known = if seed < TOGETHER { draws.len() - 1 } else { draws.len() };
-    for (number, draw) in draws.into_iter().take(known).enumerate() {
+    type Part = fn(&mut Draw, &mut FaultPlan);
+    let draws: [(u64, Part); 5] = [
+        (0, Draw::signals),
+        (0, Draw::meddlers),
+        (0, Draw::port_reuse),
+        (TOGETHER, Draw::found_together),
+        (KEYS, Draw::keys),
+    ];
+    for (number, (first, draw)) in draws.into_iter().enumerate() {
         let rng = Pcg64Mcg::seed_from_u64(seed ^ (LATER + number as u64) << 48);
-        draw(&mut Draw { rng, hazards: BTreeSet::new() }, plan);
+        if seed >= first {
+            draw(&mut Draw { rng, hazards: BTreeSet::new() }, plan);
+        }
     }
 }

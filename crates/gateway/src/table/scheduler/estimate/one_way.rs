@@ -61,7 +61,7 @@ mod tests {
         let arrivals = Some(Arrivals { count: 0, micros, bytes: ByteCount::of(0) });
         let now = Instant::from_millis(left + there + back);
         let rtt = Duration::from_millis(there + back).as_secs_f64();
-        let report = Report { identity: Identity::new(identity).unwrap(), arrivals };
+        let report = Report::of(Identity::new(identity).unwrap()).with(arrivals);
         way.on_report(now, rtt, report).map(|longer| (longer * 1e3).round())
     }
 

@@ -125,7 +125,7 @@ mod tests {
         let mut report = |millis: u64, there: u32, rtt: f64| {
             let micros = (millis as u32 - (rtt * 1e3) as u32 + there) * 1_000;
             let arrivals = Some(Arrivals { count: 0, micros, bytes: ByteCount::of(0) });
-            let report = Report { identity: Identity::OF_CARRIER, arrivals };
+            let report = Report::of(Identity::OF_CARRIER).with(arrivals);
             let now = Instant::from_millis(millis);
             path.on_rtt(now, rtt);
             let one_way = path.on_peer_report(now, rtt, report);

@@ -151,7 +151,7 @@ impl Link {
                 let (micros, bytes) =
                     ((arrives * self.clock * 1e6) as u32, ByteCount::of(self.arrived as u64));
                 let arrivals = Some(Arrivals { count: 0, micros, bytes });
-                let report = Report { identity: Identity::new(1).unwrap(), arrivals };
+                let report = Report::of(Identity::new(1).unwrap()).with(arrivals);
                 self.estimate.on_peer_report(self.at(), report);
             }
         }
