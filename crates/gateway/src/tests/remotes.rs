@@ -49,6 +49,30 @@ struct Upload {
     limit: u64,
     /// Nothing more is written.
     is_over: bool,
+    /// Acknowledgments report arrivals.
+    reports: Option<Telling>,
+}
+
+/// Who reports arrivals, how many times the bytes that have come, and by a clock that runs so many
+/// times as fast.
+#[derive(Debug, Clone, Copy)]
+struct Telling {
+    identity: u32,
+    bytes: f64,
+    clock: f64,
+}
+
+impl Telling {
+    /// The options of an acknowledgment of so many bytes that arrived at this moment.
+    fn options(self, at: Instant, bytes: u64) -> TcpOptions {
+        let micros = (at.as_nanos() as f64 / 1e3 * self.clock) as u64 as u32;
+        let grains = (bytes as f64 * self.bytes / 16.0) as u64 as u32;
+        let identity = self.identity.to_be_bytes();
+        let body = [&[0x51][..], &identity, &micros.to_be_bytes(), &grains.to_be_bytes()[1..]];
+        let mut options = TcpOptions::default();
+        assert!(options.add_experiment(0x6270, &body.concat()));
+        options
+    }
 }
 
 /// The hub's gateway, clients on its LAN, and servers, most of them behind peer gateways.
@@ -149,7 +173,16 @@ impl Hub {
         self.open(flow, true);
         let acks = VecDeque::new();
         let limit = 10_000;
-        self.uploads.push(Upload { flow, way, acks, acked: 1, written: 1, limit, is_over: false });
+        self.uploads.push(Upload {
+            flow,
+            way,
+            acks,
+            acked: 1,
+            written: 1,
+            limit,
+            is_over: false,
+            reports: None,
+        });
     }
 
     /// Lets so many seconds pass. How many bytes each upload has had acknowledged meanwhile.
@@ -180,13 +213,17 @@ impl Hub {
         while let Some((_, acked)) = upload.acks.pop_front_if(|(at, _)| *at <= now) {
             upload.acked = upload.acked.max(acked);
         }
-        let (acked, from) = (upload.acked, upload.written);
+        let (acked, from, reports) = (upload.acked, upload.written, upload.reports);
         while !upload.is_over && upload.written + 1_000 <= upload.limit {
             upload.written += 1_000;
         }
         let to = upload.written;
         if acked > before {
-            let ack = self.at(Side::Satellite, 1, acked);
+            let mut ack = self.at(Side::Satellite, 1, acked);
+            if let Some(telling) = reports {
+                let options = telling.options(now - ROUND_TRIP / 2, acked);
+                ack.options = TcpOptions { timestamps: ack.options.timestamps, ..options };
+            }
             sent.extend(self.give(flow, Side::Satellite, ack, b""));
         }
         for seq in (from..to).step_by(1_000) {
@@ -529,6 +566,37 @@ fn a_thief_of_an_identity_takes_nothing_from_other_remotes() {
     }
 }
 
+/// It shares a link with an honest remote: what both have had in 20 s, and the longest queue of
+/// these, in milliseconds.
+fn next_to(bytes: f64, clock: f64) -> ([u64; 2], f64) {
+    let mut hub = fast_hub();
+    for (port, server, identity, bytes, clock) in
+        [(4000, 1, A, 1.0, 1.0), (4001, 2, B, bytes, clock)]
+    {
+        hub.upload((port, server), identity, Way::Link(0, ROUND_TRIP));
+        hub.uploads.last_mut().expect("it was begun").reports =
+            Some(Telling { identity, bytes, clock });
+    }
+    hub.pass(20);
+    let (mut had, mut longest) = ([0; 2], 0.0_f64);
+    for _ in 0..2_000 {
+        let passed = hub.pass_millis(10);
+        had = [had[0] + passed[0], had[1] + passed[1]];
+        longest = longest.max(hub.idle_at[0].saturating_since(hub.table.now).as_secs_f64() * 1e3);
+    }
+    (had, longest)
+}
+
+/// Next to an honest remote the queue is 130 ms at the longest.
+#[test]
+fn a_liar_neither_stops_a_link_nor_fills_its_queue() {
+    for (bytes, clock) in [(100.0, 1.0), (0.25, 1.0), (0.0, 1.0), (1.0, 0.5), (1.0, 2.0)] {
+        let (had, longest) = next_to(bytes, clock);
+        assert!(had[0] + had[1] > 46_000_000, "{bytes} × the bytes, clock {clock}: {had:?}");
+        assert!(longest < 600.0, "{bytes} × the bytes, clock {clock}: {longest} ms");
+    }
+}
+
 /// Also with an identity that another remote had, and after one has booted again.
 #[test]
 fn behind_one_carrier_all_remotes_count_as_one() {
@@ -572,7 +640,16 @@ fn begin_upload(hub: &mut Hub) {
     hub.give(flow, Side::Satellite, TcpHeader { options, ..synack }, b"");
     hub.give(flow, Side::Lan, hub.at(Side::Lan, 1, 1), b"");
     let (way, acks, limit) = (Way::Link(0, ROUND_TRIP), VecDeque::new(), 10_000);
-    hub.uploads.push(Upload { flow, way, acks, acked: 1, written: 1, limit, is_over: false });
+    hub.uploads.push(Upload {
+        flow,
+        way,
+        acks,
+        acked: 1,
+        written: 1,
+        limit,
+        is_over: false,
+        reports: None,
+    });
 }
 
 /// A gateway that begins with the links that are remembered, and an upload to the remote of this

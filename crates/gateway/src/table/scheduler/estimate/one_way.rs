@@ -2,20 +2,34 @@
 //!
 //! The queue that their acknowledgments meet is not in it.
 //! The clocks do not agree. So only how much longer a segment takes than another one is known. They
-//! also drift, by some milliseconds in a minute, in which the minimum is forgotten.
+//! also drift, by some milliseconds in a minute, in which the minimum is forgotten. A clock that
+//! departs from the round trips by more than that and a queue on the way back is not believed.
 
 use super::minimum::Minimum;
 use crate::announce::{Identity, Report};
 use bentpipe_core::time::{Duration, Instant};
 
+/// What the way back may take longer or less than with the first segment, in seconds, and how much
+/// faster or slower than ours a clock may run.
+const MAX_BACK: f64 = 1.0;
+const MAX_DRIFT: f64 = 0.000_5;
+
+/// The first segment of which it was reported when it arrived.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    of: Identity,
+    /// What its clock shows beyond ours, in microseconds that wrap.
+    shown: u32,
+    at: Instant,
+    rtt: f64,
+}
+
 /// See the module's head. Times are in seconds.
 #[derive(Debug, Default)]
 pub(super) struct OneWay {
-    /// By whose clock, and what it shows beyond ours for the segment that was first, in
-    /// microseconds that wrap.
-    clock: Option<(Identity, u32)>,
-    /// There are several clocks.
-    several: bool,
+    first: Option<First>,
+    /// There are several clocks, or none that can be one.
+    doubtful: bool,
     least: Minimum,
 }
 
@@ -26,19 +40,22 @@ impl OneWay {
         let arrivals = report.arrivals?;
         let left = now - Duration::from_secs_f64(rtt);
         let shown = arrivals.micros.wrapping_sub((left.as_nanos() / 1_000) as u32);
-        let (of, first) = *self.clock.get_or_insert((report.identity, shown));
-        self.several |= of != report.identity;
-        if self.several {
+        let first = First { of: report.identity, shown, at: now, rtt };
+        let first = *self.first.get_or_insert(first);
+        let longer = f64::from(shown.wrapping_sub(first.shown).cast_signed()) / 1e6;
+        let (back, since) = (rtt - first.rtt - longer, now.saturating_since(first.at));
+        self.doubtful |=
+            report.identity != first.of || back.abs() > MAX_BACK + MAX_DRIFT * since.as_secs_f64();
+        if self.doubtful {
             return None;
         }
-        let longer = f64::from(shown.wrapping_sub(first).cast_signed()) / 1e6;
         self.least.take(now, longer, rtt);
         Some(longer)
     }
 
     /// The least of them of late.
     pub(super) fn least(&self) -> Option<f64> {
-        self.least.get().filter(|_| !self.several)
+        self.least.get().filter(|_| !self.doubtful)
     }
 
     /// The way takes this much longer than the least.
@@ -77,5 +94,28 @@ mod tests {
         assert_eq!(way.least().map(|longer| (longer * 1e3).round()), Some(20.0));
         assert_eq!(report(&mut way, 2, 9_000, [300, 300]), None, "another clock");
         assert_eq!((report(&mut way, 1, 9_100, [300, 300]), way.least()), (None, None));
+    }
+
+    #[test]
+    fn a_clock_that_cannot_be_one_is_not_believed() {
+        // In a minute it is so many microseconds ahead or behind.
+        let is_believed = |ahead: i64| {
+            let mut way = OneWay::default();
+            let mut believed = true;
+            for left in (0..60_000).step_by(100) {
+                let micros = (left as i64 * 1_000 + left as i64 * ahead / 60_000) as u32;
+                let arrivals = Some(Arrivals { count: 0, micros, bytes: ByteCount::of(0) });
+                let report = Report::of(Identity::OF_CARRIER).with(arrivals);
+                believed &= way.on_report(Instant::from_millis(left + 500), 0.5, report).is_some();
+            }
+            assert_eq!(way.least().is_some(), believed);
+            believed
+        };
+        assert!([0, 30_000, -30_000].into_iter().all(is_believed));
+        assert!([1_100_000, -1_100_000, 30_000_000].into_iter().all(|ahead| !is_believed(ahead)));
+        // Half a second more on the way back is a queue there.
+        let mut way = OneWay::default();
+        assert_eq!(report(&mut way, 7, 0, [250, 250]), Some(0.0));
+        assert_eq!(report(&mut way, 7, 1_000, [250, 750]), Some(0.0));
     }
 }
