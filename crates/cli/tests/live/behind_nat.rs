@@ -21,7 +21,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
 ];
 
 /// Two routes back are all that the Internet has: those to the router itself.
-const MASQUERADE: &str = "table inet nat { chain post { type nat hook postrouting priority 100; oifname sat0 masquerade; }; }\n";
+pub(crate) const MASQUERADE: &str = "table inet nat { chain post { type nat hook postrouting priority 100; oifname sat0 masquerade; }; }\n";
 
 /// A router that masquerades, with a gateway of this policy.
 fn stage(policy: &str) -> (Arc<Testbed>, Process) {

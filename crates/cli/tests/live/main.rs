@@ -38,6 +38,7 @@ mod measured;
 mod observation;
 mod opening;
 mod pair;
+mod pair_key;
 mod papers;
 mod passing;
 mod path_mtu;
@@ -131,6 +132,7 @@ fn own_stage() -> Vec<(&'static str, fn())> {
         check::CASES,
         why::CASES,
         behind_nat::CASES,
+        pair_key::CASES,
         bench_flows::CASES,
         two_satellites::CASES,
         log_sinks::CASES,

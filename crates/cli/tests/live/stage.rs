@@ -142,9 +142,14 @@ pub(crate) fn narrow_link() -> SatelliteLink {
 
 /// A gateway in G1 by a file of this text.
 pub(crate) fn gateway_by(testbed: &Testbed, text: &str) -> Process {
-    let path = testbed.files().join("gateway.toml");
+    gateway_in(testbed, &testbed.g1, text)
+}
+
+/// A gateway in this namespace by a file of this text.
+pub(crate) fn gateway_in(testbed: &Testbed, namespace: &Namespace, text: &str) -> Process {
+    let path = testbed.files().join(format!("gateway-{}.toml", namespace.name()));
     fs::write(&path, text).expect("a file");
-    let mut command = testbed.g1.command(GATEWAY);
+    let mut command = namespace.command(GATEWAY);
     command.arg("--config").arg(path);
     let mut gateway = Process::start("bentpipe-gateway", &mut command).expect("a gateway");
     gateway.wait_for_line("bentpipe-gateway: ready", PATIENCE).expect("ready");
