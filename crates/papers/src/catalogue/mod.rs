@@ -114,6 +114,15 @@ pub struct Known {
     pub claim: String,
     /// The name of the claim's number.
     pub number: String,
+    /// The unit in which it is shown, or what it is a share of.
+    pub unit: String,
+    /// The number in that unit is so many times as large.
+    #[serde(default = "one")]
+    pub scale: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// All of it.

@@ -5,7 +5,7 @@
 use super::block::{Block, Cell, Inline, Picture, Tone};
 use super::page::{tone, why};
 use super::score::{ClaimClass, Score, Share};
-use super::text::number;
+use super::text::{number, with_interval};
 use super::{Report, appendix, axis, transitions};
 use crate::catalogue::{Catalogue, Cause, Known, Paper};
 use crate::verdict::{Finding, Judged, Verdict};
@@ -46,8 +46,8 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
         score.with(Verdict::FreeParameter)
     );
     let apart = format!(
-        "Not among them: {} claims to which a parameter was fitted ({} hold), and {} that share a number or a cause with \
-         another. Arithmetic comes to the papers' in {}. {} sweeps were drawn. {} requirements are held by tests{}; {} \
+        "Not among them: {} calibrated claims ({} hold), and {} that share a number or a cause with another. A claim is \
+         calibrated if a parameter was fitted, after a first result, until it held: that confirms nothing. Arithmetic comes to the papers' in {}. {} sweeps were drawn. {} requirements are held by tests{}; {} \
          questions are answered by a page.",
         score.calibrated.of,
         score.calibrated.holds,
@@ -64,7 +64,8 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     let claims = || catalogue.papers.iter().flat_map(Paper::claims);
     let wishes = claims().filter(|claim| !claim.counts()).count();
     let register = format!(
-        "The five texts make {} claims. {wishes} of them are of priority 3, mostly what they leave to others, and do not count.",
+        "The five texts make {} claims. Priority 1 is a paper's core, 2 what follows from it, 3 a wish or what it leaves to \
+         others. {wishes} are of priority 3, and do not count.",
         claims().count()
     );
     let rule = "A claim is reproduced if the intervals of all its numbers lie within what is accepted; it is different if \
@@ -125,7 +126,7 @@ fn counts(catalogue: &Catalogue, report: &Report) -> Block {
 
 /// The statements that a paper is known for, with the findings.
 fn known_for(report: &Report, paper: &Paper) -> Vec<Block> {
-    let head = ["", "the paper", "found", "", "claim"];
+    let head = ["", "the paper", "found", "in", "", "claim"];
     let mut rows = vec![head.map(|text| Cell::Text(text.to_owned())).to_vec()];
     rows.extend(paper.about.known.iter().map(|known| known_row(report, known)));
     if rows.len() == 1 {
@@ -149,20 +150,23 @@ fn known_row(report: &Report, known: &Known) -> Vec<Cell> {
     vec![
         Cell::Text(known.says.clone()),
         Cell::Text(known.printed.clone()),
-        Cell::Number(finding.map(|named| decisive(judged, named)).unwrap_or_default()),
+        Cell::Number(finding.map(|named| decisive(judged, named, known.scale)).unwrap_or_default()),
+        Cell::Text(known.unit.clone()),
         verdict,
         Cell::Text(known.claim.clone()),
     ]
 }
 
-/// The number that a statement names, and the claim's worst one if that is what decides.
-fn decisive(judged: Option<&Judged>, named: &Finding) -> String {
+/// The number that a statement names, in its unit, and the claim's worst one if that is what
+/// decides.
+fn decisive(judged: Option<&Judged>, named: &Finding, scale: f64) -> String {
     let findings = judged.map(|judged| judged.findings.as_slice()).unwrap_or_default();
+    let said = with_interval(named.found * scale, named.half_width * scale);
     match findings.iter().max_by_key(|finding| finding.verdict) {
         Some(worst) if worst.verdict > named.verdict => {
-            format!("{}; {} {}", number(named), worst.name, number(worst))
+            format!("{said}; {} {}", worst.name, number(worst))
         }
-        _ => number(named),
+        _ => said,
     }
 }
 
