@@ -14,6 +14,7 @@ pub mod live;
 mod numbers;
 pub mod report;
 pub mod run;
+mod samples;
 pub mod sensitivity;
 mod significant;
 pub mod tested;

@@ -146,7 +146,7 @@ mod tests {
     fn the_whole_range_decides() {
         let text = "entry = { kind = \"result\", priority = 1, how = \"sim\" }\nsays = \"\"\naccepted.x = \">= 1\"\n";
         let claim: ClaimFile = toml::from_str(text).unwrap();
-        let claim = claim.read("A-1".to_owned(), &Default::default());
+        let claim = claim.read("A-1".to_owned(), &Default::default(), &Default::default()).unwrap();
         let judged = |found| Judged::new(&claim, &[Number::new("x", found)]).unwrap();
         let range = |verdicts: &[(&str, Verdict)]| Sensitivity {
             figure: String::new(),

@@ -210,7 +210,8 @@ mod tests {
                 accepted.collect::<String>()
             );
             let claim: crate::catalogue::ClaimFile = toml::from_str(&text).unwrap();
-            let claim = claim.read("A-1".to_owned(), &Default::default());
+            let claim =
+                claim.read("A-1".to_owned(), &Default::default(), &Default::default()).unwrap();
             let number =
                 |name: &&str| Number { name: (*name).to_owned(), samples: vec![0.9, 1.0, 1.1] };
             let numbers: Vec<Number> = names.iter().map(number).collect();

@@ -1,6 +1,6 @@
 //! A claim of a paper: its words, its numbers, and the ranges that are accepted.
 
-use super::{Accepted, Entry};
+use super::{Accepted, Definitions, Entry, Expression};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Value;
@@ -82,6 +82,8 @@ pub struct Check {
 /// belong together: they have the same random numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Form {
+    /// What an expression reduces to.
+    Expression(Expression),
     /// The measured one.
     Value(Measure),
     /// The first divided by the second.
@@ -185,6 +187,7 @@ pub(crate) struct ClaimFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 enum CheckFile {
+    Is(String),
     Value(Measure),
     Ratio([Measure; 2]),
     Difference([Measure; 2]),
@@ -197,12 +200,25 @@ enum CheckFile {
 }
 
 impl ClaimFile {
-    /// The claim `id`; `default` has what its measures do not say.
-    pub(crate) fn read(self, id: String, default: &Measure) -> Claim {
+    /// The claim `id`; `default` has what its measures do not say, `definitions` what its
+    /// expressions may use.
+    ///
+    /// # Errors
+    /// An expression is wrong.
+    pub(crate) fn read(
+        self,
+        id: String,
+        default: &Measure,
+        definitions: &Definitions,
+    ) -> Result<Claim, String> {
         let default = self.measure.or(default);
-        let checks = self.check.into_iter();
-        let checks = checks.map(|(name, check)| Check { name, form: form(check, &default) });
-        Claim {
+        let checks = self.check.into_iter().map(|(name, check)| {
+            let form = form(check, &default, definitions);
+            let form = form.map_err(|why| format!("{id}, {name}: {why}"))?;
+            Ok(Check { name, form })
+        });
+        let checks = checks.collect::<Result<Vec<Check>, String>>()?;
+        Ok(Claim {
             id,
             entry: self.entry,
             says: self.says,
@@ -213,14 +229,15 @@ impl ClaimFile {
             words: self.words,
             calibrated: self.calibrated,
             counted_with: self.counted_with,
-            checks: checks.collect(),
-        }
+            checks,
+        })
     }
 }
 
-fn form(check: CheckFile, default: &Measure) -> Form {
+fn form(check: CheckFile, default: &Measure, definitions: &Definitions) -> Result<Form, String> {
     let pair = |measures: [Measure; 2]| Box::new(measures.map(|measure| measure.or(default)));
-    match check {
+    Ok(match check {
+        CheckFile::Is(text) => Form::Expression(Expression::read(&text, definitions)?),
         CheckFile::Value(measure) => Form::Value(measure.or(default)),
         CheckFile::Ratio(measures) => Form::Ratio(pair(measures)),
         CheckFile::Difference(measures) => Form::Difference(pair(measures)),
@@ -234,5 +251,5 @@ fn form(check: CheckFile, default: &Measure) -> Form {
         CheckFile::Order(measures) => {
             Form::Order(measures.into_iter().map(|measure| measure.or(default)).collect())
         }
-    }
+    })
 }

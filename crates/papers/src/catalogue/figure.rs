@@ -2,6 +2,7 @@
 //! it.
 
 use super::claim::ClaimFile;
+use super::expression::definitions;
 use super::{CatalogueError, Claim, Files, FreeParameter, FreeValue, Layout, Live, Measure, parse};
 use bentpipe_lab::ExperimentPart;
 use bentpipe_scenario::{Change, Experiment};
@@ -72,6 +73,9 @@ struct FigureFile {
     joined: BTreeMap<String, Vec<[String; 2]>>,
     #[serde(default)]
     table: BTreeMap<String, Layout>,
+    /// What several of its expressions share.
+    #[serde(default)]
+    define: BTreeMap<String, String>,
     claim: BTreeMap<String, ClaimFile>,
     #[serde(default)]
     free: Vec<FreeParameter>,
@@ -87,7 +91,10 @@ pub(super) fn read(
     let path = format!("{paper}/{file}.toml");
     let read: FigureFile = parse(files, &path)?;
     let default = read.measure;
-    let claims = read.claim.into_iter().map(|(id, claim)| claim.read(id, &default));
+    let wrong = |why: String| CatalogueError::content(path.as_str(), why);
+    let definitions = definitions(&read.define).map_err(wrong)?;
+    let claims = read.claim.into_iter().map(|(id, claim)| claim.read(id, &default, &definitions));
+    let claims = claims.collect::<Result<Vec<_>, String>>().map_err(wrong)?;
     Ok(Figure {
         id: format!("{paper}/{file}"),
         title: read.title,
@@ -95,7 +102,7 @@ pub(super) fn read(
         chosen: read.chosen,
         today: read.today,
         quick: read.quick,
-        claims: claims.collect(),
+        claims,
         scenarios: read.scenario,
         pictures: read.pictures,
         joined: read.joined,

@@ -6,6 +6,7 @@ mod costs;
 mod earlier;
 mod elsewhere;
 mod entry;
+mod expression;
 mod figure;
 mod files;
 mod free;
@@ -24,6 +25,9 @@ pub use costs::{Costs, FigureCost};
 pub use earlier::{Earlier, EarlierVerdict};
 pub use elsewhere::{Elsewhere, Witness};
 pub use entry::{ClaimKind, ClaimMethod, Entry};
+#[cfg(test)]
+pub(crate) use expression::definitions;
+pub use expression::{Definitions, Expression, Node, Operator, Reducer};
 pub use figure::{Figure, ScenarioPart};
 pub use files::Files;
 pub use free::{FreeParameter, FreeValue};

@@ -1,7 +1,6 @@
 //! How windows grow: bbn's e-mails and article.
 
 use super::Function;
-use super::formulas::rounds_to;
 use crate::run::trace::{Trace, series};
 use crate::run::{Number, Part, PointRuns, Ran};
 use bentpipe_lab::tables::Table;
@@ -9,13 +8,7 @@ use bentpipe_lab::tables::Table;
 /// By claim.
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("B-EM-3", half_is_enough),
-    ("B-ACK-F2", half_is_needed),
-    ("B-ACK-4", spaced_acknowledgments),
     ("B-EM-6", paced_slow_start),
-    ("B-N-5", unscaled_window),
-    ("B-N-8", rounds_of_slow_start),
-    ("B-N-10", rounds_saved),
-    ("B-N-11", linear_growth),
     ("B-N-13", relative_growth),
     ("B-T1-c", bytes_of_slow_start),
     ("B-T2-a", rounds_until_overflow),
@@ -62,74 +55,11 @@ fn half_is_enough(ran: &Ran) -> Numbers {
     Ok(vec![Number::new("most-drops", drops), Number::new("rounds-over", over)])
 }
 
-/// The smallest buffer from which on nothing is lost, beside half of the path: the most of an
-/// octave of paths.
-fn half_is_needed(ran: &Ran) -> Numbers {
-    let part = ran.part("octave")?;
-    let mut smallest: Vec<(f64, Option<f64>)> = Vec::new();
-    for point in &part.points {
-        let packets = path(point)?;
-        let buffer = swept(point, "link.sat.queue", "packets")?;
-        let dropped = point.column(Table::Links, &SAT, "dropped_packets")?[0];
-        if smallest.last().is_none_or(|(last, _)| *last != packets) {
-            smallest.push((packets, None));
-        }
-        if let Some((_, smallest)) = smallest.last_mut() {
-            *smallest = if dropped > 0.0 { None } else { smallest.or(Some(buffer)) };
-        }
-    }
-    let ratios = smallest.iter().map(|(packets, buffer)| {
-        buffer.map(|buffer| buffer / (packets / 2.0)).ok_or("every buffer drops".to_owned())
-    });
-    let ratios = ratios.collect::<Result<Vec<f64>, String>>()?;
-    Ok(vec![
-        Number::new("half-megabytes", 155e6 * RTT / 8.0 / 2.0 / 1e6),
-        Number::new("smallest-buffer-to-half", ratios.into_iter().fold(0.0, f64::max)),
-    ])
-}
-
-fn unscaled_window(ran: &Ran) -> Numbers {
-    let rate = |rtt: f64| 65_536.0 * 8.0 / rtt;
-    let point = ran.part("window")?.point(&[])?;
-    let goodput = point.column(Table::Results, &[("flow", "main")], "goodput_bps")?;
-    let samples = goodput.iter().map(|goodput| goodput / rate(RTT)).collect();
-    Ok(vec![
-        Number::new("megabit-s-at-500-ms", rate(0.5) / 1e6),
-        Number::new("megabit-s-at-560-ms", rate(0.56) / 1e6),
-        Number { name: "simulated-to-formula".to_owned(), samples },
-    ])
-}
-
 /// When the acknowledgments of a round trip first come to 95 % of the link's rate, in seconds.
 fn full(part: &Part, point: &PointRuns, rate: f64, rtt: f64) -> Result<f64, String> {
     let bytes = 0.95 * rate / 8.0 * rtt * DATA / PACKET;
     let reached = Trace::new(part, point, "main")?.reaches(bytes, rtt);
     reached.ok_or_else(|| "the link is never full".to_owned())
-}
-
-fn rounds_of_slow_start(ran: &Ran) -> Numbers {
-    let part = ran.part("growth")?;
-    let mut numbers = Vec::new();
-    for (point, segments) in part.points.iter().zip([38, 94, 2800]) {
-        let rate = swept(point, "link.sat.rate", "bit/s")?;
-        let rounds = full(part, point, rate, RTT)? / RTT;
-        let formula = 1.0 + rounds_to(f64::from(segments));
-        numbers.push(Number::new(format!("rounds-off-{segments}"), rounds - formula));
-    }
-    Ok(numbers)
-}
-
-fn rounds_saved(ran: &Ran) -> Numbers {
-    let part = ran.part("starts")?;
-    let time = |window: &str| {
-        let point = part.point(&[("flow.main.tcp.iw", window)])?;
-        full(part, point, 1.5e6, RTT)
-    };
-    Ok(vec![
-        Number::new("formula-iw-2", rounds_to(2.0)),
-        Number::new("formula-iw-4", rounds_to(4.0)),
-        Number::new("simulated-iw-4", (time("1")? - time("4")?) / RTT),
-    ])
 }
 
 /// Of the ten round trips after slow start: the window's growth in a round trip by the path, beside
@@ -165,15 +95,6 @@ fn bytes_of_slow_start(ran: &Ran) -> Numbers {
     Ok(numbers)
 }
 
-/// A gigabit over the satellite, in hours; and, of a path of 38 packets, the round trips that it
-/// takes for each packet.
-fn linear_growth(ran: &Ran) -> Numbers {
-    let hours = 62.5e6 / PACKET * RTT / 3600.0;
-    let part = ran.part("linear")?;
-    let full = full(part, part.point(&[])?, 622_592.0, RTT)?;
-    Ok(vec![Number::new("hours", hours), Number::new("scaled-share", full / RTT / 38.0)])
-}
-
 /// Of all of the transfer: the greatest rate of twenty packets, beside the link's, at which
 /// acknowledgments come back to back; and what is dropped.
 fn paced_slow_start(ran: &Ran) -> Numbers {
@@ -191,24 +112,6 @@ fn paced_slow_start(ran: &Ran) -> Numbers {
         },
         Number::new("drops", drops.iter().map(|(_, drops)| drops).sum()),
         Number::new("rate-to-ack-rate", over.fold(0.0, f64::max)),
-    ])
-}
-
-/// Slow start into a tenth of the path's buffer, with and without a router that spaces
-/// acknowledgments.
-fn spaced_acknowledgments(ran: &Ran) -> Numbers {
-    let of = |name: &str| {
-        let part = ran.part(name)?;
-        let point = part.point(&[])?;
-        let queue = point.column(Table::Links, &SAT, "queue_max_packets")?[0];
-        let dropped = point.column(Table::Links, &SAT, "dropped_packets")?[0];
-        // What was dropped would have waited, too.
-        Ok::<_, String>((queue + dropped, full(part, point, 0.947 * 1.5e6, RTT)?))
-    };
-    let (spaced, bare) = (of("spaced")?, of("bare")?);
-    Ok(vec![
-        Number::new("peak-queue-to-without", spaced.0 / bare.0),
-        Number::new("time-to-without", spaced.1 / bare.1),
     ])
 }
 

@@ -2,7 +2,6 @@
 //! its claim's id.
 
 mod bharadwaj;
-mod formulas;
 mod four_packets;
 mod function;
 mod growth;
@@ -10,14 +9,14 @@ mod henderson;
 mod losses;
 mod overshoot;
 mod repair;
-mod samples;
 mod sfu;
 
 pub use function::Function;
 
+use crate::samples;
+
 /// All of them.
 const FUNCTIONS: &[&[(&str, Function)]] = &[
-    formulas::FUNCTIONS,
     four_packets::FUNCTIONS,
     growth::FUNCTIONS,
     overshoot::FUNCTIONS,

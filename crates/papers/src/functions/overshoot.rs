@@ -8,8 +8,6 @@ use crate::run::{Number, Ran};
 /// By claim.
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("B-3-a", bursts),
-    ("B-7-a", spread_by_buffer),
-    ("B-8-E", study_points),
     ("B-8-a", alternate_drops),
     ("B-8-b", doubling),
     ("B-8-f", repaired_by_tahoe),
@@ -251,30 +249,4 @@ fn bursts(ran: &Ran) -> Numbers {
         Number::new("least-spacing-rtt", spacing.iter().copied().fold(f64::INFINITY, f64::min)),
         Number::new("most-spacing-rtt", spacing.iter().copied().fold(0.0, f64::max)),
     ])
-}
-
-const VARIANTS: [(&str, &str); 4] =
-    [("tahoe", TAHOE), ("reno", RENO), ("newreno", NEWRENO), ("sack", SACK)];
-
-/// The paper's five variants; there is one more curve.
-fn study_points(ran: &Ran) -> Numbers {
-    let points = &ran.part("variants")?.points;
-    let of = points.iter().filter(|point| point.value("flow.main.tcp") != Some("linux"));
-    Ok(vec![Number::new("points", of.count() as f64)])
-}
-
-/// By how much the time with 6 and with 200 packets of buffer differ.
-fn spread_by_buffer(ran: &Ran) -> Numbers {
-    let part = ran.part("variants")?;
-    let mut numbers = Vec::new();
-    for (name, tcp) in VARIANTS {
-        let time = |buffer: &str| {
-            let at = [("flow.main.tcp", tcp), ("link.sat.queue", buffer)];
-            let point = part.point(&at)?;
-            point.completion()
-        };
-        let (small, large) = (time("6packets")?, time("200packets")?);
-        numbers.push(Number::new(name, (small - large).abs() / small.min(large)));
-    }
-    Ok(numbers)
 }

@@ -2,6 +2,7 @@
 
 use super::LiveResults;
 use super::Ran;
+use super::reduce::reduce;
 use crate::catalogue::{Form, Measure, same, text};
 use bentpipe_lab::tables::Table;
 use std::cmp::Ordering;
@@ -28,6 +29,7 @@ impl Number {
 /// What is missing, in a sentence.
 pub fn measure(ran: &Ran, form: &Form) -> Result<Vec<f64>, String> {
     match form {
+        Form::Expression(expression) => reduce(ran, expression),
         Form::Value(measure) => cells(ran, measure),
         Form::Ratio(pair) => {
             let [over, under] =

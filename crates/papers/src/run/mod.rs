@@ -5,6 +5,7 @@ mod live_results;
 mod measure;
 pub mod packets;
 mod part;
+mod reduce;
 pub mod trace;
 
 pub use drawings::Drawing;

@@ -1,54 +1,54 @@
-//! What is made of several runs' numbers: run by run, or by their means.
+//! Statistics of several runs' numbers: run by run, or by their means.
 
 /// What each run of a point has given.
-pub(super) type Samples = Vec<f64>;
+pub(crate) type Samples = Vec<f64>;
 
 /// The arithmetic mean; of nothing it is no number.
-pub(super) fn mean(samples: &[f64]) -> f64 {
+pub(crate) fn mean(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
 /// Of nothing it is infinite.
-pub(super) fn min(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn min(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(f64::INFINITY, f64::min)
 }
 
 /// Of nothing it is infinite, below zero.
-pub(super) fn max(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn max(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// The samples with the smallest mean.
-pub(super) fn min_by_mean(of: impl IntoIterator<Item = Samples>) -> Result<Samples, String> {
+pub(crate) fn min_by_mean(of: impl IntoIterator<Item = Samples>) -> Result<Samples, String> {
     let min = of.into_iter().min_by(|a, b| mean(a).total_cmp(&mean(b)));
     min.ok_or_else(|| "nothing to compare".to_owned())
 }
 
 /// The samples with the largest mean.
-pub(super) fn max_by_mean(of: impl IntoIterator<Item = Samples>) -> Result<Samples, String> {
+pub(crate) fn max_by_mean(of: impl IntoIterator<Item = Samples>) -> Result<Samples, String> {
     let max = of.into_iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
     max.ok_or_else(|| "nothing to compare".to_owned())
 }
 
 /// Combines what each run has given; runs belong together by their numbers, as many as all have.
-pub(super) fn per_run(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
+pub(crate) fn per_run(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
     let runs = columns.iter().map(Vec::len).min().unwrap_or(0);
     let row = |run: usize| columns.iter().map(|column| column[run]).collect::<Vec<f64>>();
     (0..runs).map(|run| of(&row(run))).collect()
 }
 
 /// `a` less `b`, run by run.
-pub(super) fn less(a: &[f64], b: &[f64]) -> Samples {
+pub(crate) fn less(a: &[f64], b: &[f64]) -> Samples {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
 /// `a` over `b`, run by run.
-pub(super) fn ratio(a: &[f64], b: &[f64]) -> Samples {
+pub(crate) fn ratio(a: &[f64], b: &[f64]) -> Samples {
     a.iter().zip(b).map(|(a, b)| a / b).collect()
 }
 
 /// Each `by` times as large.
-pub(super) fn scaled(a: &[f64], by: f64) -> Samples {
+pub(crate) fn scaled(a: &[f64], by: f64) -> Samples {
     a.iter().map(|a| a * by).collect()
 }
 
@@ -56,7 +56,7 @@ pub(super) fn scaled(a: &[f64], by: f64) -> Samples {
 /// interval. Their mean is made the statistic itself, as what the jackknife takes for bias is none
 /// where the statistic is the least or the largest of several. Columns of one run, in which nothing
 /// is random, are the same in all runs.
-pub(super) fn jackknife(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
+pub(crate) fn jackknife(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
     let several = columns.iter().map(Vec::len).filter(|&runs| runs > 1).min();
     let runs = several.unwrap_or(1);
     let means = |without: Option<usize>| -> Vec<f64> {
@@ -70,18 +70,26 @@ pub(super) fn jackknife(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samp
         };
         columns.iter().map(kept).collect()
     };
-    let all = of(&means(None));
+    jackknife_of(runs, |without| Ok(of(&means(without)))).unwrap_or_default()
+}
+
+/// The same of a statistic that gives what all runs make of it, or all but one.
+pub(crate) fn jackknife_of(
+    runs: usize,
+    of: impl Fn(Option<usize>) -> Result<f64, String>,
+) -> Result<Samples, String> {
+    let all = of(None)?;
     if runs == 1 {
-        return vec![all];
+        return Ok(vec![all]);
     }
     let n = runs as f64;
-    let without: Samples = (0..runs).map(|run| of(&means(Some(run)))).collect();
+    let without = (0..runs).map(|run| of(Some(run))).collect::<Result<Samples, String>>()?;
     let center = mean(&without);
-    without.iter().map(|without| all - (n - 1.0) * (without - center)).collect()
+    Ok(without.iter().map(|without| all - (n - 1.0) * (without - center)).collect())
 }
 
 /// Which of the columns is the largest, in each run.
-pub(super) fn largest_in_each_run(columns: &[Samples]) -> Vec<usize> {
+pub(crate) fn largest_in_each_run(columns: &[Samples]) -> Vec<usize> {
     let place = |row: &[f64]| {
         let largest = (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b]));
         largest.map_or(f64::NAN, |place| place as f64)
@@ -90,14 +98,14 @@ pub(super) fn largest_in_each_run(columns: &[Samples]) -> Vec<usize> {
 }
 
 /// The value of this rank, the largest first.
-pub(super) fn ranked(values: impl IntoIterator<Item = f64>, rank: usize) -> f64 {
+pub(crate) fn ranked(values: impl IntoIterator<Item = f64>, rank: usize) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(|a, b| b.total_cmp(a));
     values.get(rank).copied().unwrap_or(f64::NAN)
 }
 
 /// One where it is so, zero elsewhere: the mean is the share of runs.
-pub(super) fn share_of_runs(samples: &[f64], is_so: impl Fn(f64) -> bool) -> Samples {
+pub(crate) fn share_of_runs(samples: &[f64], is_so: impl Fn(f64) -> bool) -> Samples {
     samples.iter().map(|sample| f64::from(u8::from(is_so(*sample)))).collect()
 }
 
