@@ -24,12 +24,6 @@ pub(crate) fn min_by_mean(of: impl IntoIterator<Item = Samples>) -> Result<Sampl
     min.ok_or_else(|| "nothing to compare".to_owned())
 }
 
-/// The samples with the largest mean.
-pub(crate) fn max_by_mean(of: impl IntoIterator<Item = Samples>) -> Result<Samples, String> {
-    let max = of.into_iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
-    max.ok_or_else(|| "nothing to compare".to_owned())
-}
-
 /// Combines what each run has given; runs belong together by their numbers, as many as all have.
 pub(crate) fn per_run(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
     let runs = columns.iter().map(Vec::len).min().unwrap_or(0);
@@ -88,15 +82,6 @@ pub(crate) fn jackknife_of(
     Ok(without.iter().map(|without| all - (n - 1.0) * (without - center)).collect())
 }
 
-/// Which of the columns is the largest, in each run.
-pub(crate) fn largest_in_each_run(columns: &[Samples]) -> Vec<usize> {
-    let place = |row: &[f64]| {
-        let largest = (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b]));
-        largest.map_or(f64::NAN, |place| place as f64)
-    };
-    per_run(columns, place).into_iter().map(|place| place as usize).collect()
-}
-
 /// The value of this rank, the largest first.
 pub(crate) fn ranked(values: impl IntoIterator<Item = f64>, rank: usize) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
@@ -131,7 +116,6 @@ mod tests {
     fn ranks_count_from_the_largest() {
         assert_eq!((ranked([1.0, 3.0, 2.0], 0), ranked([1.0, 3.0, 2.0], 2)), (3.0, 1.0));
         assert!(ranked([1.0], 1).is_nan());
-        assert_eq!(largest_in_each_run(&[vec![1.0, 5.0], vec![2.0, 4.0]]), [1, 0]);
         assert_eq!(share_of_runs(&[0.0, 2.0], |sample| sample > 1.0), [0.0, 1.0]);
     }
 
@@ -142,8 +126,7 @@ mod tests {
         assert_eq!(ratio(&a, &b), [2.0, 3.0]);
         assert_eq!(per_run(&[a.clone(), b.clone()], mean), [3.0, 6.0]);
         assert_eq!(scaled(&b, 0.5), [1.0, 1.5]);
-        assert_eq!(min_by_mean([a.clone(), b.clone()]), Ok(b));
-        assert_eq!(max_by_mean([a.clone(), vec![9.0]]), Ok(a));
+        assert_eq!(min_by_mean([a, b.clone()]), Ok(b));
         assert_eq!((min([2.0, 1.0]), max([2.0, 1.0])), (1.0, 2.0));
     }
 }

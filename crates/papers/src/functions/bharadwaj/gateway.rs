@@ -1,8 +1,8 @@
 //! bharadwaj-1999: one connection through a pair of gateways.
 
 use super::{
-    BYTES, END_TO_END, Function, GATEWAYS, IW_1, IW_16, Number, Numbers, RATE, RATES, RTT, Ran,
-    Samples, VARIANT, flow, jackknife, less, max, mean, min, one, per_run, samples,
+    BYTES, Function, GATEWAYS, Number, Numbers, RATE, RATES, RTT, Ran, Samples, VARIANT, flow,
+    jackknife, less, mean, per_run, samples,
 };
 use crate::run::Part;
 use crate::run::trace::series;
@@ -10,13 +10,10 @@ use crate::run::trace::series;
 /// By claim.
 pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("G99-4-c", capacity_lost),
-    ("G99-5-b", what_limits),
-    ("G99-6-a", largest_gain),
     ("G99-7-a", fack_beside_reno),
     ("G99-7-b", errors_by_rate),
     ("G99-7-c", errors_by_size),
     ("G99-9-a", half_efficiencies),
-    ("G99-10-a", pages),
     ("G99-10-b", gaps),
 ];
 
@@ -36,38 +33,6 @@ fn capacity_lost(ran: &Ran) -> Numbers {
         rates.windows(round).position(full).ok_or("the link is never full for a round trip")?;
     let lost = |of: &[f64]| of.iter().map(|rate| (8e6 - rate).max(0.0)).sum::<f64>();
     Ok(vec![Number::new("share-lost-before-link-is-full", lost(&rates[..first]) / lost(&rates))])
-}
-
-/// Slow start limits small files through gateways, the window all but the smallest end to end.
-fn what_limits(ran: &Ran) -> Numbers {
-    let sizes = ran.part("sizes")?;
-    let split = |bytes: &str| one(sizes, &[(BYTES, bytes), (VARIANT, GATEWAYS)], "efficiency");
-    let part = ran.part("window")?;
-    // Windows 95 has 8 KiB of window: five whole segments.
-    let full = |bytes: &str| -> Result<f64, String> {
-        let point = part.point(&[(BYTES, bytes)])?;
-        let end = point.completion()?;
-        let flight = series(part, point, "main", "flight")?;
-        let alive: Vec<f64> =
-            flight.iter().filter(|(at, _)| *at <= end).map(|(_, bytes)| *bytes).collect();
-        Ok(alive.iter().filter(|bytes| **bytes >= 5.0 * 1460.0).count() as f64 / alive.len() as f64)
-    };
-    Ok(vec![
-        Number::new("split-10KB", split("10KB")?),
-        Number::new("split-100KB", split("100KB")?),
-        Number::new("window-full-1MB", full("1MB")?),
-        Number::new("window-full-10MB", full("10MB")?),
-    ])
-}
-
-fn largest_gain(ran: &Ran) -> Numbers {
-    let part = ran.part("starts")?;
-    let mut gains = Vec::new();
-    for bytes in ["10KB", "100KB", "1MB"] {
-        let rate = |iw: &str| one(part, &[(BYTES, bytes), (VARIANT, iw)], "goodput_bps");
-        gains.push(rate(IW_16)? / rate(IW_1)?);
-    }
-    Ok(vec![Number::new("largest-gain", max(gains))])
 }
 
 /// Gateways whose satellite leg repairs losses as Reno does.
@@ -161,31 +126,6 @@ fn half_efficiencies(ran: &Ran) -> Numbers {
         samples("half-8M", of(2)),
         samples("half-384k-to-1536k", faster(0)),
         samples("half-1536k-to-8M", faster(1)),
-    ])
-}
-
-/// Both pages at all rates, and what gateways gain for them and for a file.
-fn pages(ran: &Ran) -> Numbers {
-    let (pages, ftp) = (ran.part("pages")?, ran.part("ftp")?);
-    let (mut shares, mut differences) = (Vec::new(), Vec::new());
-    for rate in RATES {
-        let file =
-            |variant: &str| one(ftp, &[(RATE, rate), (VARIANT, variant)], "completion_mean_s");
-        for page in ["bharadwaj-2001-1", "bharadwaj-2001-2"] {
-            let load = |variant: &str| {
-                let at = [(RATE, rate), ("flow.main.page", page), (VARIANT, variant)];
-                one(pages, &at, "completion_mean_s")
-            };
-            let (routed, split) = (load(END_TO_END)?, load(GATEWAYS)?);
-            shares.push(split / routed);
-            if page == "bharadwaj-2001-2" {
-                differences.push(file(END_TO_END)? / file(GATEWAYS)? - routed / split);
-            }
-        }
-    }
-    Ok(vec![
-        Number::new("largest-split-to-routed", max(shares)),
-        Number::new("smallest-ftp-gain-less-page-gain", min(differences)),
     ])
 }
 

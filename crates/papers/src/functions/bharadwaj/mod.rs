@@ -8,7 +8,7 @@ mod proxy;
 mod sets;
 
 use super::Function;
-use super::samples::{Samples, jackknife, less, max, mean, min, per_run, ranked};
+use super::samples::{Samples, jackknife, less, max, mean, min, per_run};
 use crate::run::{Number, Part, Ran};
 use bentpipe_lab::tables::Table;
 
@@ -24,7 +24,6 @@ const END_TO_END: &str = "end to end";
 /// The paper's gateways, in figures that compare no initial windows of theirs.
 const GATEWAYS: &str = "gateways";
 const IW_1: &str = "initial window 1";
-const IW_4: &str = "initial window 4";
 const IW_16: &str = "initial window 16";
 const RATE: &str = "link.sat.rate";
 const BYTES: &str = "flow.main.bytes";

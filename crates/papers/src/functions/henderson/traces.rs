@@ -14,7 +14,6 @@ pub(super) const FUNCTIONS: &[(&str, Function)] = &[
     ("H-4.14-c", false_retransmits),
     ("H-4.16-a", burst),
     ("H-4.18-b", after_sack),
-    ("H-D-8", flights),
 ];
 
 /// A transfer's packets, with the moment of the first fast retransmission.
@@ -140,17 +139,4 @@ fn after_sack(ran: &Ran) -> Numbers {
     arrivals.sort_by(f64::total_cmp);
     let silence = arrivals.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
     Ok(vec![Number::new("window-kept", after / before), Number::new("longest-silence-s", silence)])
-}
-
-fn flights(ran: &Ran) -> Numbers {
-    let of = |(name, scenario): (&str, &str)| {
-        let part = ran.part(scenario)?;
-        let samples = series(part, at(part, &[])?, "main", "flight")?;
-        let most = samples.into_iter().map(|(_, bytes)| bytes).fold(0.0, f64::max);
-        Ok(Number::new(format!("largest-flight-{name}"), most))
-    };
-    [("sack-newreno", "sack"), ("sack-reno", "sack-reno"), ("reno", "reno")]
-        .into_iter()
-        .map(of)
-        .collect()
 }

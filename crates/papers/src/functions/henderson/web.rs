@@ -1,19 +1,11 @@
 //! Table 4.2: what Web replies wait for, by the paper's model and simulated.
 
-use super::{Function, Numbers, Samples, at, flow, mean, number, ratio};
+use super::{Function, Numbers, Samples, at, flow, number};
 use crate::run::{Number, PointRuns, Ran};
-use bentpipe_lab::tables::Table;
 use bentpipe_scenario::Workload;
 
-pub(super) const FUNCTIONS: &[(&str, Function)] = &[
-    ("H-T4.2-E", cells),
-    ("H-T4.2-a", improvement),
-    ("H-T4.2-b", orbits_alike),
-    ("H-T4.2-c", savings),
-    ("H-T4.2-e", packets),
-    ("H-F-10", three_segments),
-    ("H-F-11", minimum),
-];
+pub(super) const FUNCTIONS: &[(&str, Function)] =
+    &[("H-T4.2-E", cells), ("H-F-10", three_segments), ("H-F-11", minimum)];
 
 /// Orbits: name, round trip in seconds, the swept delay.
 const ORBITS: [(&str, f64, &str); 2] = [("geo", 0.6, "300ms"), ("leo", 0.08, "40ms")];
@@ -92,68 +84,6 @@ fn cells(ran: &Ran) -> Numbers {
         }
     }
     Ok(numbers)
-}
-
-fn improvement(ran: &Ran) -> Numbers {
-    let mut numbers = Vec::new();
-    let mut max = 0.0_f64;
-    for (orbit, _, delay) in ORBITS {
-        for (segment, mss) in SEGMENTS {
-            let of = |options| simulated(ran, delay, mss, options);
-            let standard = of((false, false))?;
-            let both = ratio(&standard, &of((true, true))?);
-            for single in [(true, false), (false, true)] {
-                let single = ratio(&standard, &of(single)?);
-                max = max.max(mean(&single) / mean(&both));
-            }
-            numbers.push(number(format!("{orbit}-{segment}"), both));
-        }
-    }
-    numbers.push(Number::new("single-to-both", max));
-    Ok(numbers)
-}
-
-fn orbits_alike(ran: &Ran) -> Numbers {
-    let of = |(segment, mss): (u32, u32)| {
-        let gain = |delay: &str| {
-            let of = |options| simulated(ran, delay, mss, options);
-            Ok::<_, String>(ratio(&of((false, false))?, &of((true, true))?))
-        };
-        let ratio = ratio(&gain(ORBITS[1].2)?, &gain(ORBITS[0].2)?);
-        Ok(number(format!("leo-to-geo-{segment}"), ratio))
-    };
-    SEGMENTS.into_iter().map(of).collect()
-}
-
-fn savings(ran: &Ran) -> Numbers {
-    let mut numbers = Vec::new();
-    for (orbit, _, delay) in ORBITS {
-        for (segment, mss) in SEGMENTS {
-            let of = |options| simulated(ran, delay, mss, options);
-            let saved = super::less(&of((false, false))?, &of((true, true))?);
-            numbers.push(number(format!("{orbit}-{segment}-s"), saved));
-        }
-    }
-    Ok(numbers)
-}
-
-/// Packets of both directions for each exchange.
-fn packets(ran: &Ran) -> Numbers {
-    let part = ran.part("packets")?;
-    let of = |connection: &str, tcp: &str| {
-        let point = at(part, &[("flow.web.connection", connection), ("flow.web.tcp", tcp)])?;
-        let way = |from| {
-            point.column(Table::Links, &[("link", "sat"), ("from", from)], "delivered_packets")
-        };
-        let packets = mean(&way("server")?) + mean(&way("client")?);
-        Ok::<_, String>(packets / mean(&flow(point, "web", "transfers")?))
-    };
-    let (plain, fast) = (of("new", "iw=1")?, of("new", "iw=1,transactions=on")?);
-    let persistent = of("same", "iw=1")?;
-    Ok(vec![
-        Number::new("packets-saved", plain - fast),
-        Number::new("persistent-less-ttcp", persistent - fast),
-    ])
 }
 
 fn of_model(segments: u64) -> Vec<Number> {
