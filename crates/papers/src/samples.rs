@@ -24,18 +24,6 @@ pub(crate) fn min_by_mean(of: impl IntoIterator<Item = Samples>) -> Result<Sampl
     min.ok_or_else(|| "nothing to compare".to_owned())
 }
 
-/// Combines what each run has given; runs belong together by their numbers, as many as all have.
-pub(crate) fn per_run(columns: &[Samples], of: impl Fn(&[f64]) -> f64) -> Samples {
-    let runs = columns.iter().map(Vec::len).min().unwrap_or(0);
-    let row = |run: usize| columns.iter().map(|column| column[run]).collect::<Vec<f64>>();
-    (0..runs).map(|run| of(&row(run))).collect()
-}
-
-/// `a` less `b`, run by run.
-pub(crate) fn less(a: &[f64], b: &[f64]) -> Samples {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
 /// `a` over `b`, run by run.
 pub(crate) fn ratio(a: &[f64], b: &[f64]) -> Samples {
     a.iter().zip(b).map(|(a, b)| a / b).collect()
@@ -122,9 +110,7 @@ mod tests {
     #[test]
     fn runs_belong_together_by_their_numbers() {
         let (a, b) = (vec![4.0, 9.0, 16.0], vec![2.0, 3.0]);
-        assert_eq!(less(&a, &b), [2.0, 6.0]);
         assert_eq!(ratio(&a, &b), [2.0, 3.0]);
-        assert_eq!(per_run(&[a.clone(), b.clone()], mean), [3.0, 6.0]);
         assert_eq!(scaled(&b, 0.5), [1.0, 1.5]);
         assert_eq!(min_by_mean([a, b.clone()]), Ok(b));
         assert_eq!((min([2.0, 1.0]), max([2.0, 1.0])), (1.0, 2.0));

@@ -1,5 +1,5 @@
-//! What no cell of a table says: formulas, and what is read off packets. Each is registered under
-//! its claim's id.
+//! Computations that no expression is: what is read off packets, rounds and episodes. Each is
+//! registered under its claim's id.
 
 mod bharadwaj;
 mod four_packets;

@@ -1,5 +1,4 @@
-//! What henderson's claims speak of and no cell of a table says: shares, sweeps' best points,
-//! recoveries, Web replies.
+//! Computations for henderson: recoveries, the rule of runs, the model of Web replies.
 
 mod readings;
 mod table;

@@ -151,7 +151,7 @@ mod tests {
 
     /// G01-D-23: a size by the mean of times is not the mean of sizes by times.
     #[test]
-    fn a_ratio_of_means_is_no_mean_of_ratios() {
+    fn throughput_is_the_size_by_the_mean_time() {
         let times = [1.0, 2.0, 6.0];
         let ratio = mean_ratio(&[1.0], &times);
         let plain = mean(&times.map(|time| 1.0 / time));
