@@ -3,6 +3,7 @@
 use caps::{CapSet, Capability, has_cap};
 use nix::sched::{CloneFlags, setns};
 use socket2::{Domain, Socket, Type};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,6 +19,9 @@ pub(crate) struct Network {
 
 impl Network {
     /// `None` without root, or for one that may make no namespaces, as in a container.
+    ///
+    /// # Panics
+    /// With the command that installs them, if programs are missing that the tests run.
     pub(crate) fn new(test: &str) -> Option<Network> {
         let may = [Capability::CAP_SYS_ADMIN, Capability::CAP_NET_ADMIN]
             .map(|what| has_cap(None, CapSet::Effective, what).unwrap());
@@ -25,6 +29,12 @@ impl Network {
             eprintln!("skipped: needs root that may make network namespaces");
             return None;
         }
+        let missing = missing_programs(&std::env::var_os("PATH").unwrap_or_default());
+        assert!(
+            missing.is_empty(),
+            "missing programs: {}; run scripts/install-packages.sh tests as root",
+            missing.join(", ")
+        );
         let network = Network { prefix: format!("bpa-{test}-{}", std::process::id()) };
         let [h1, m, h2] = ["h1", "m", "h2"].map(|host| network.name(host));
         for name in [&h1, &m, &h2] {
@@ -218,6 +228,22 @@ impl Drop for Network {
             let _ = Command::new("ip").args(["netns", "del", &name]).status();
         }
     }
+}
+
+/// Those of the programs that the tests run which no folder of `path` has.
+fn missing_programs(path: &OsStr) -> Vec<&'static str> {
+    let is_there =
+        |program: &str| std::env::split_paths(path).any(|dir| dir.join(program).exists());
+    ["ip", "nft", "ping", "sysctl", "tc"].into_iter().filter(|it| !is_there(it)).collect()
+}
+
+#[test]
+fn missing_programs_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for program in ["ip", "sysctl", "tc"] {
+        File::create(folder.path().join(program)).unwrap();
+    }
+    assert_eq!(missing_programs(folder.path().as_os_str()), ["nft", "ping"]);
 }
 
 /// Asks again until nothing is `left`, for as long as a machine may take that many share.
