@@ -5,20 +5,10 @@
 # Usage: test-kernels.sh [SUITE]...      (without one: bullseye bookworm bookworm-backports trixie-backports)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
-    sed -n '2,/^# Usage/s/^# \{0,1\}//p' "$0"
-    exit 0
-fi
+. scripts/tested-packages.sh
 suites=("$@")
 if [ $# -eq 0 ]; then suites=(bullseye bookworm bookworm-backports trixie-backports); fi
-shopt -s nullglob
-debs=(out/package/bentpipe-gateway_*.deb)
-deb=${debs[-1]:-}
-if [ ! -e "$deb" ]; then
-    echo "test-kernels: there is no package in out/package: run \`make deb PACKAGE=bentpipe-gateway\`" >&2
-    exit 1
-fi
-PATH=$PATH:/usr/sbin:/sbin
+deb=$(packaged 'bentpipe-gateway_*.deb' 'make deb PACKAGE=bentpipe-gateway' | tail -n 1)
 target=${CARGO_TARGET_DIR:-$PWD/target}
 mkdir -p "$target/kernels"
 kept=$(realpath "$target/kernels")

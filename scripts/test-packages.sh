@@ -1,30 +1,39 @@
 #!/usr/bin/env bash
-# Installs, uses, upgrades, removes and purges the gateway's Debian package, as an operator would, in a virtual machine
-# with systemd (package-vm.sh). packaging/test/in-machine.sh says what is tried.
-# Usage: test-packages.sh [PACKAGE.deb]      (without it: the one in out/package)
+# Installs, uses, upgrades, removes and purges both Debian packages in virtual machines with systemd (package-vm.sh):
+# packaging/test/operator.sh is what an operator types by docs/install.md, and packaging/test/lifecycle.sh what may happen
+# later. Before that lintian finds neither an error nor a warning that packaging/debian/*.lintian-overrides does not explain.
+# Usage: test-packages.sh [BENTPIPE-GATEWAY.deb BENTPIPE.deb]      (without them: those in out/package)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
-    sed -n '2,/^# Usage/s/^# \{0,1\}//p' "$0"
-    exit 0
-fi
-shopt -s nullglob
-debs=(out/package/bentpipe-gateway_*.deb)
-deb=${1:-${debs[-1]:-}}
-if [ ! -e "$deb" ]; then
-    echo "test-packages: there is no package in out/package: run \`make deb PACKAGE=bentpipe-gateway\`" >&2
+. scripts/tested-packages.sh
+gateway=${1:-$(packaged 'bentpipe-gateway_*.deb' 'make deb' | tail -n 1)}
+whole=${2:-$(packaged 'bentpipe_*.deb' 'make deb' | tail -n 1)}
+if ! command -v lintian >/dev/null; then
+    echo "test-packages: there is no lintian: run scripts/install-packages.sh machine as root" >&2
     exit 1
 fi
 
+echo "test-packages: lintian looks at both, which takes half a minute"
+lintian --no-cfg --allow-root --fail-on error,warning "$gateway" "$whole"
+
 trial=$(mktemp -d)
 trap 'rm -rf "$trial"' EXIT
-cp packaging/test/*.sh "$trial/"
-cp "$deb" "$trial/first.deb"
-# The next version: the same with another number.
-dpkg-deb -R "$deb" "$trial/next"
-sed -i 's/^Version: .*/&.1/' "$trial/next/DEBIAN/control"
-dpkg-deb --root-owner-group -b "$trial/next" "$trial/next.deb" >/dev/null
-rm -r "$trial/next"
+# The package, and the next version: the same with another number.
+stage() { # PACKAGE.deb FIRST NEXT
+    cp "$1" "$trial/$2"
+    dpkg-deb -R "$1" "$trial/next"
+    sed -i 's/^Version: .*/&.1/' "$trial/next/DEBIAN/control"
+    dpkg-deb -Znone --root-owner-group -b "$trial/next" "$trial/$3" >/dev/null
+    rm -r "$trial/next"
+}
+cp packaging/test/{toolbox,router}.sh "$trial/"
+stage "$gateway" first.deb next.deb
+stage "$whole" whole.deb whole-next.deb
 
-echo "test-packages: the machine starts, which takes half a minute"
-scripts/package-vm.sh "$trial"
+status=0
+for what in operator lifecycle; do
+    cp "packaging/test/$what.sh" "$trial/in-machine.sh"
+    echo "test-packages: the machine of packaging/test/$what.sh starts, which takes half a minute"
+    scripts/package-vm.sh "$trial" || status=1
+done
+exit "$status"

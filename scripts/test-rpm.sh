@@ -4,16 +4,11 @@
 # Usage: test-rpm.sh [PACKAGE.rpm]...      (without one: those in out/package)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
-    sed -n '2,/^# Usage/s/^# \{0,1\}//p' "$0"
-    exit 0
-fi
-shopt -s nullglob
+. scripts/tested-packages.sh
 packages=("$@")
-if [ $# -eq 0 ]; then packages=(out/package/*.rpm); fi
-if [ "${#packages[@]}" -eq 0 ]; then
-    echo "test-rpm: there is no package in out/package: run \`make rpm\`" >&2
-    exit 1
+if [ $# -eq 0 ]; then
+    found=$(packaged '*.rpm' 'make rpm')
+    mapfile -t packages <<<"$found"
 fi
 if [ "$(id -u)" -ne 0 ]; then
     echo "test-rpm: not root, which another root takes: nothing is tried" >&2
@@ -77,12 +72,19 @@ for package in "${packages[@]}"; do
         holds "it runs" chroot "$root" bentpipe-gateway --version
         echo '# mine' >>"$root/etc/bentpipe/gateway.toml"
         holds "it is installed over itself" "${rpm[@]}" -U --force "$package"
+        # As systemd makes it for the service.
+        mkdir -p "$root/var/lib/bentpipe/gateway"
+        echo '{}' >"$root/var/lib/bentpipe/gateway/gateway-links.json"
         holds "what the operator wrote is still there" grep -q '^# mine' "$root/etc/bentpipe/gateway.toml"
     else
         holds "it runs" chroot "$root" "$name" --version
     fi
     "${rpm[@]}" -e "$name" 2>&1 | tee "$root/said" || failed=1
     holds "no scriptlet fails when it is erased" test -z "$(grep -E 'scriptlet failed|error:' "$root/said")"
+    if [ "$name" = bentpipe-gateway ]; then
+        holds "what the operator wrote is kept under another name" grep -q '^# mine' "$root/etc/bentpipe/gateway.toml.rpmsave"
+        holds "the links that it has found stay, as an RPM has no purge" test -e "$root/var/lib/bentpipe/gateway/gateway-links.json"
+    fi
     rm -f "$root/said"
     everything >"$root/after"
     echo "test-rpm: left behind:"

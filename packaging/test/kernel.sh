@@ -1,11 +1,11 @@
 #!/bin/bash
-# Runs in the virtual machine of scripts/test-kernels.sh, as root, on the router of toolbox.sh: what the package does on
+# Runs in the virtual machine of scripts/test-kernels.sh, as root, on the router of router.sh: what the package does on
 # this kernel, whose modules are next to it.
 set -uo pipefail
 cd /
 mkdir -p /lib/modules
 ln -s "/trial/modules/$(uname -r)" /lib/modules/
-. /trial/toolbox.sh
+. /trial/router.sh
 
 holds "the package installs" dpkg -i $trial/first.deb
 grep -A8 'nothing runs' /tmp/said

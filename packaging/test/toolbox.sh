@@ -1,6 +1,5 @@
 #!/bin/bash
-# What the trials in the virtual machine share: how they say what holds, and a router with a firewall that drops by
-# default and masquerades, a client behind it, and a server behind a slow link.
+# What the trials in the virtual machine share: how they say what holds, and how long connections are silent.
 
 trial=/trial
 unit=bentpipe-gateway
@@ -34,69 +33,11 @@ is() { # FILTER: whether the gateway's status has it
 main_pid() { systemctl show -P MainPID $unit; }
 field() { sed -n "s/^$2:[ \t]*//p" "/proc/$1/status"; }
 
-# -- the network ------------------------------------------------------------------------------------------------------
-modprobe -a tun veth sch_netem sch_tbf nft_masq nft_ct
-ip netns add client
-ip netns add server
-ip link add lan0 type veth peer name eth0 netns client
-ip link add sat0 type veth peer name eth0 netns server
-ip address add 10.1.0.1/24 dev lan0
-ip address add 10.2.0.1/24 dev sat0
-ip link set lan0 up
-ip link set sat0 up
-ip -n client address add 10.1.0.2/24 dev eth0
-ip -n server address add 10.2.0.2/24 dev eth0
-for side in client server; do
-    ip -n $side link set lo up
-    ip -n $side link set eth0 up
-done
-ip -n client address add 10.1.0.3/24 dev eth0
-ip -n client route add default via 10.1.0.1
-ip -n server route add 10.1.0.3 via 10.2.0.1
-tc qdisc add dev sat0 root netem delay 100ms limit 2000
-ip netns exec server tc qdisc add dev eth0 root netem delay 100ms rate 20mbit limit 2000
-sysctl -qw net.ipv4.ip_forward=1
-cat >/etc/nftables.conf <<'NFT'
-flush ruleset
-table inet fw {
-    chain forward {
-        type filter hook forward priority 0; policy drop;
-        ct state established,related accept
-        iifname "lan0" oifname "sat0" accept
-    }
-    chain input {
-        type filter hook input priority 0; policy drop;
-        ct state established,related accept
-        iifname { "lo", "lan0" } accept
-    }
-    chain nat {
-        type nat hook postrouting priority 100;
-        oifname "sat0" ip saddr != 10.1.0.3 masquerade
-    }
-}
-NFT
-holds "the firewall is loaded" systemctl restart nftables
-mkdir /srv/www
-head -c 3000000 /dev/urandom >/srv/www/small
-head -c 12000000 /dev/urandom >/srv/www/large
-mkdir /srv/www/cgi-bin
-printf '#!/bin/sh\nprintf "Content-Type: text/plain\\r\\n\\r\\n"\nwhile echo x; do sleep 0.1; done\n' >/srv/www/cgi-bin/ticks
-chmod +x /srv/www/cgi-bin/ticks
-ip netns exec server busybox httpd -f -p 80 -h /srv/www &
-download() { # FILE [ADDRESS]: its bytes must be right, as one address of the client's gets them
-    ip netns exec client curl -sf --max-time 120 --interface "${2:-10.1.0.2}" "http://10.2.0.2/$1" | cmp - "/srv/www/$1"
-}
-holds "a download works without a gateway" within 20 download small
-
-under_load() { # WHAT COMMAND...
-    local what=$1 loaded=0
-    shift
-    download large 10.1.0.3 &
-    local running=$!
-    sleep 2
-    holds "$what" "$@"
-    wait $running || loaded=$?
-    holds "and the download under way is whole" test $loaded = 0
+# No program is started for it: an emulated machine has better to do.
+every_100_ms() { # COMMAND..., until it fails
+    local never
+    exec {never}<> <(:)
+    while "$@"; do read -rt 0.1 -u "$never" || true; done
 }
 # Something comes every 100 ms: how long is the longest silence?
 wait_for_ticks() { # NAME
@@ -109,10 +50,25 @@ wait_for_ticks() { # NAME
     done
     echo ended >"/tmp/ended-$1"
 }
-# A connection that says something as often, for as long as it lasts.
-listen() { # NAME
-    ip netns exec client curl -sN --interface 10.1.0.3 http://10.2.0.2/cgi-bin/ticks | wait_for_ticks "$1" &
-}
 silence() { # NAME: in ms, of one that still lasts
     test ! -e "/tmp/ended-$1" && echo "measured: the longest silence of $1: $(($(cat "/tmp/silence-$1") / 1000)) ms"
+}
+# The runs of pings of which no answer came, a line each.
+lost_pings() { # OUTPUT-OF-PING, which has the time of each (-D)
+    awk -F'[][ =]+' '/icmp_seq=/ { for (i = 1; i < NF; i++) if ($i == "icmp_seq") seq = $(i + 1)
+        if (seq != last + 1) print "lost: " seq - last - 1 ", at " $2 - start " s"; last = seq }' start=$(($(date +%s) - SECONDS)) "$1"
+}
+# Files of random bytes, and something that says a line every 100 ms, for as long as somebody listens.
+serve() { # NAMESPACE
+    mkdir -p /srv/www/cgi-bin
+    head -c 3000000 /dev/urandom >/srv/www/small
+    head -c 12000000 /dev/urandom >/srv/www/large
+    cat >/srv/www/cgi-bin/ticks <<'CGI'
+#!/bin/bash
+. /trial/toolbox.sh
+printf 'Content-Type: text/plain\r\n\r\n'
+every_100_ms echo x
+CGI
+    chmod +x /srv/www/cgi-bin/ticks
+    ip netns exec "$1" busybox httpd -f -p 80 -h /srv/www &
 }

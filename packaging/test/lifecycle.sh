@@ -1,10 +1,10 @@
 #!/bin/bash
-# Runs in the virtual machine of scripts/test-packages.sh, as root, on the router of toolbox.sh. What is downloaded while
+# Runs in the virtual machine of scripts/test-packages.sh, as root, on the router of router.sh. What is downloaded while
 # the firewall restarts is not masqueraded: while its rules are away, the router itself resets what is, with and without
 # a gateway. Each line says what holds, or does not.
 set -uo pipefail
 cd /
-. /trial/toolbox.sh
+. /trial/router.sh
 
 under_load "the firewall is loaded again without a gateway" systemctl restart nftables
 
@@ -12,10 +12,16 @@ under_load "the firewall is loaded again without a gateway" systemctl restart nf
 ip netns exec client ping -D -I 10.1.0.3 -i 0.2 10.2.0.2 >/tmp/ping &
 listen "a connection from before"
 # A machine that is emulated stands still at times: no connection can be better than that.
-while echo x; do sleep 0.1; done | wait_for_ticks "the machine itself" &
+every_100_ms echo x | wait_for_ticks "the machine itself" &
 
 # -- installed --------------------------------------------------------------------------------------------------------
-find / -xdev \( -path /proc -o -path /sys -o -path /trial \) -prune -o -print 2>/dev/null | sort >/tmp/before
+everything() { find / -xdev \( -path /proc -o -path /sys -o -path /trial \) -prune -o -print 2>/dev/null | sort; }
+left_since() { # LIST: but for what Debian's own programs keep
+    everything | comm -13 "$1" - | grep -v -e ^/tmp/ -e ^/var/log/ -e ^/var/lib/dpkg -e ^/var/lib/systemd -e ^/var/cache -e '^/etc/.*-$' >/tmp/left
+    cat /tmp/left
+    test ! -s /tmp/left
+}
+everything >/tmp/before
 holds "the package installs" dpkg -i $trial/first.deb
 grep -A8 'nothing runs' /tmp/said | tee /tmp/installed
 holds "installing says what this host lacks and has" grep -q 'interfaces: .*sat0' /tmp/installed
@@ -70,6 +76,22 @@ holds "flows are split" within 5 is '.totals.split >= 1'
 holds "the journal has entries of its own with a priority" test -n "$(journalctl -u $unit PRIORITY=6 TARGET=bentpipe_daemon::gateway::signals -o cat)"
 under_load "it is killed" kill -KILL "$(main_pid)" || true
 holds "it comes back by itself" within 60 is .diverting
+
+# -- the package with everything, next to it --------------------------------------------------------------------------
+listening() { ss -Hlntup | sed 's/[^ ]*pid=[^ ]*//' | sort; }
+listening >/tmp/listening
+pid=$(main_pid)
+everything >/tmp/before-whole
+holds "the package with everything installs next to it" dpkg -i $trial/whole.deb
+holds "it runs" bentpipe --version
+holds "it has no unit" not grep systemd <(dpkg -L bentpipe)
+holds "nothing of it runs" not pgrep -x bentpipe
+holds "nor listens" cmp /tmp/listening <(listening)
+holds "it is upgraded" dpkg -i $trial/whole-next.deb
+holds "the gateway is the same process" test "$(main_pid)" = "$pid"
+holds "it is purged" dpkg -P bentpipe
+holds "that leaves nothing" left_since /tmp/before-whole
+holds "nor is anything else listened to" cmp /tmp/listening <(listening)
 
 # -- what is missing --------------------------------------------------------------------------------------------------
 $ask --config /etc/bentpipe/gateway.toml >/tmp/second 2>&1
@@ -132,10 +154,8 @@ rm /etc/bentpipe/two.toml
 holds "the package is purged" dpkg -P bentpipe-gateway
 userdel engineer
 userdel stranger
-find / -xdev \( -path /proc -o -path /sys -o -path /trial \) -prune -o -print 2>/dev/null | sort >/tmp/after
-comm -13 /tmp/before /tmp/after | grep -v -e ^/tmp/ -e ^/var/log/ -e ^/var/lib/dpkg -e ^/var/lib/systemd -e ^/var/cache -e '^/etc/.*-$' >/tmp/left
-holds "purging leaves nothing" test ! -s /tmp/left -a ! -e /run/bentpipe/gateway
-cat /tmp/left
+holds "purging leaves nothing" left_since /tmp/before
+holds "nor anything in /run" test ! -e /run/bentpipe/gateway
 holds "nor a user" not getent passwd bentpipe
 silence "the machine itself"
 holds "a connection from before all this goes on" silence "a connection from before"
@@ -145,8 +165,7 @@ cat /tmp/said
 # The last ones are still on their way: it is gaps that count.
 pkill -INT -x ping
 sleep 1
-awk -F'[][ =]+' '/icmp_seq=/ { for (i = 1; i < NF; i++) if ($i == "icmp_seq") seq = $(i + 1)
-    if (seq != last + 1) print "lost: " seq - last - 1 ", at " $2 - start " s"; last = seq }' start=$(($(date +%s) - SECONDS)) /tmp/ping >/tmp/gaps
+lost_pings /tmp/ping >/tmp/gaps
 sed 's/^/measured: pings /' /tmp/gaps
 # One or two are, as the gateway is restarted or killed; why is not known.
 holds "no two pings in a row were lost" not grep -qv '^lost: 1,' /tmp/gaps
