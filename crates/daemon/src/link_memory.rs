@@ -43,6 +43,22 @@ pub enum LinkMemoryError {
     Version(u32),
 }
 
+/// Why what was found of links is not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The disk, or what this user may have of it, is full.
+    #[error("no space is left at {}: make room; it is tried again", .0.display())]
+    Full(PathBuf),
+    /// It cannot be written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
 /// The file as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,8 +113,20 @@ impl LinkMemory {
     /// Writes the links that are to be remembered; without any, there is no file.
     ///
     /// # Errors
-    /// When it cannot be written: what was remembered stays.
-    pub fn write(&self, links: &[RememberedLink]) -> io::Result<()> {
+    /// [`WriteError`]: what was remembered stays.
+    pub fn write(&self, links: &[RememberedLink]) -> Result<(), WriteError> {
+        self.try_to_write(links).map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> WriteError {
+        let path = self.path.clone();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => WriteError::Full(path),
+            _ => WriteError::File { path, source },
+        }
+    }
+
+    fn try_to_write(&self, links: &[RememberedLink]) -> io::Result<()> {
         if links.is_empty() {
             return match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -113,8 +141,14 @@ impl LinkMemory {
             _ => {}
         }
         let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(serde_json::to_string(&written)?.as_bytes())?;
-        fs::rename(new, &self.path)
+        let done = file
+            .write_all(serde_json::to_string(&written)?.as_bytes())
+            .and_then(|()| fs::rename(&new, &self.path));
+        if done.is_err() {
+            // Half a file takes room that is short. That it stays is no harm.
+            let _ = fs::remove_file(&new);
+        }
+        done
     }
 }
 
@@ -190,6 +224,16 @@ mod tests {
         assert!((7_205..7_265).contains(&age(seconds() - 7_200)));
         // By a clock that is not set yet.
         assert_eq!(age(seconds() + 1_000_000), 5 + UNKNOWN_AGE);
+    }
+
+    /// Each in one line, which names the file and what is to be done.
+    #[test]
+    fn full_disk_is_said_with_the_file() {
+        let memory = LinkMemory { path: PathBuf::from("/var/lib/bentpipe/gateway/links.json") };
+        let says = |errno: i32| memory.failed(io::Error::from_raw_os_error(errno)).to_string();
+        let full = "no space is left at /var/lib/bentpipe/gateway/links.json: make room; it is tried again";
+        assert_eq!([says(28), says(122)], [full, full], "ENOSPC, EDQUOT");
+        assert!(says(30).starts_with("/var/lib/bentpipe/gateway/links.json: Read-only"), "EROFS");
     }
 
     #[test]

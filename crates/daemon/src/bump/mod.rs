@@ -35,6 +35,7 @@ pub use wire::Wire;
 use bentpipe_linux::bpf::{Attachment, BpfError, has_ingress};
 use bentpipe_linux::command::CommandError;
 use bentpipe_linux::interface::InterfaceError;
+use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_linux::tun::{Offload, Tun, TunError};
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -58,6 +59,38 @@ pub enum BumpError {
     /// An interface of another kind.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
+    /// The kernel refuses what later ones take.
+    #[error("{source}; {}", too_old(*running))]
+    OldKernel {
+        /// The kernel.
+        running: KernelVersion,
+        /// What it has refused.
+        source: Box<BumpError>,
+    },
+}
+
+impl BumpError {
+    /// What an old kernel refuses is laid to its age: a privilege that it does not know, say.
+    fn on(self, running: KernelVersion) -> BumpError {
+        match self {
+            BumpError::Bpf(_) | BumpError::Kernel(_) if running < OLDEST => {
+                BumpError::OldKernel { running, source: Box::new(self) }
+            }
+            other => other,
+        }
+    }
+}
+
+/// The first Linux on which gateways are tried. An earlier one may have what they take, if its
+/// distribution has brought it there.
+pub const OLDEST: KernelVersion = KernelVersion(5, 10);
+
+/// The line on a kernel before [`OLDEST`], with its remedy.
+pub fn too_old(KernelVersion(major, minor): KernelVersion) -> String {
+    let KernelVersion(of, and) = OLDEST;
+    format!(
+        "this is Linux {major}.{minor}, and a gateway takes {of}.{and} or later: install a newer kernel"
+    )
 }
 
 /// Where packets are taken, and how.
@@ -83,9 +116,9 @@ pub struct BumpConfig {
 /// Whether the kernel lets us share tables with its programs at all.
 ///
 /// # Errors
-/// [`BpfError`].
-pub fn try_it() -> Result<(), BpfError> {
-    Table::new(1).map(|_| ())
+/// [`BumpError`].
+pub fn try_it() -> Result<(), BumpError> {
+    Table::new(1).map(|_| ()).map_err(|error| BumpError::from(error).on(KernelVersion::running()))
 }
 
 /// Whether packets can be taken at a device. Changes nothing.
@@ -109,7 +142,10 @@ pub fn check_device(device: &str) -> Result<(), BumpError> {
 /// # Errors
 /// [`BumpError`]; nothing is left set up.
 pub fn set_up(config: &BumpConfig) -> Result<(Wire, Arc<Table>, [Tun; 2]), BumpError> {
-    let table = Arc::new(Table::new(config.connections)?);
-    let (wire, tuns) = Wire::set_up(config, Arc::clone(&table))?;
-    Ok((wire, table, tuns))
+    let set_up = || {
+        let table = Arc::new(Table::new(config.connections)?);
+        let (wire, tuns) = Wire::set_up(config, Arc::clone(&table))?;
+        Ok((wire, table, tuns))
+    };
+    set_up().map_err(|error: BumpError| error.on(KernelVersion::running()))
 }

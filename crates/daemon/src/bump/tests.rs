@@ -9,9 +9,11 @@ use super::endpoints::Endpoints;
 use super::path::Path;
 use super::programs::{Links, give, take};
 use super::table::{PATIENCE, Table};
+use super::{BumpError, OLDEST};
 use bentpipe_linux::bpf::BpfError;
 use bentpipe_linux::bpf::map::Map;
 use bentpipe_linux::bpf::program::Program;
+use bentpipe_linux::kernel_version::KernelVersion;
 use packet::{ACK, Packet, SYN, end, some};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -27,6 +29,16 @@ const PRIORITY: u32 = 5;
 const MACS: [u8; 12] = [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2];
 const PASSED: u32 = u32::MAX;
 const TAKEN: u32 = 7;
+
+/// In one line. What a later kernel refuses has another reason.
+#[test]
+fn refusal_of_an_old_kernel_says_that_it_is_old() {
+    let refused = || BumpError::from(BpfError::Permission);
+    let old = refused().on(KernelVersion(5, 4)).to_string();
+    let remedy = "this is Linux 5.4, and a gateway takes 5.10 or later: install a newer kernel";
+    assert!(old.ends_with(remedy) && !old.contains('\n'), "{old}");
+    assert_eq!(refused().on(OLDEST).to_string(), BpfError::Permission.to_string());
+}
 
 /// Programs as they are attached to a device and to TUN devices, and what they share with us.
 struct Kernel {

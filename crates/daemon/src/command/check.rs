@@ -7,6 +7,7 @@ use super::{Error, answers, config, reasons};
 use crate::bump::{self, DiversionState};
 use bentpipe_gateway::Reason;
 use bentpipe_linux::interface::{self, InterfaceError, check_forwarding};
+use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_linux::surroundings::Finding;
 use bentpipe_linux::tun;
 use serde_json::{Value, json};
@@ -169,7 +170,22 @@ fn of_host() -> Value {
 fn without_interfaces() -> Vec<Problem> {
     let tun = tun::try_it().err().map(|error| Problem::stops("tun", &error));
     let programs = bump::try_it().err().map(|error| Problem::stops("programs", &error));
-    tun.into_iter().chain(programs).collect()
+    let kernel = old_kernel(KernelVersion::running());
+    tun.into_iter().chain(programs).chain(kernel).collect()
+}
+
+/// A kernel on which no gateway was tried. Its distribution may have brought there what one takes.
+fn old_kernel(running: KernelVersion) -> Option<Problem> {
+    let line = bump::too_old(running);
+    let (cause, remedy) = line.split_once(": ")?;
+    let (cause, remedy) = (cause.to_owned(), Some(remedy.to_owned()));
+    (running < bump::OLDEST).then_some(Problem {
+        name: "kernel",
+        effect: Effect::Advice,
+        cause,
+        remedy,
+        line,
+    })
 }
 
 /// The file has a secret: all users may read it?
@@ -209,4 +225,21 @@ fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
         problems.extend(findings.into_iter().filter(|it| !said(it)).map(Problem::from));
     }
     Ok(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_kernel_is_named_with_what_is_to_be_done() {
+        let old = old_kernel(KernelVersion(4, 19)).expect("a problem");
+        let remedy = "install a newer kernel";
+        assert_eq!(old.remedy.as_deref(), Some(remedy));
+        assert_eq!(
+            old.line,
+            format!("this is Linux 4.19, and a gateway takes 5.10 or later: {remedy}")
+        );
+        assert!(old_kernel(KernelVersion(5, 10)).is_none());
+    }
 }
