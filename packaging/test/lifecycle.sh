@@ -138,6 +138,16 @@ cat /tmp/full-said
 wait $!
 umount /tmp/full
 holds "a full disk ends a recording in one line" grep -q 'no space is left' /tmp/full-said
+# What was found of the link is written down when it ends.
+systemctl stop $unit
+mount -t tmpfs -o size=4k none /var/lib/bentpipe/gateway
+chown bentpipe: /var/lib/bentpipe/gateway
+setpriv --reuid bentpipe --clear-groups dd if=/dev/zero of=/var/lib/bentpipe/gateway/all 2>/dev/null
+holds "with a full /var/lib/bentpipe it starts" systemctl start $unit
+holds "and splits" download small
+systemctl stop $unit
+holds "and says in one line where no space is left" grep -q 'no space is left at /var/lib/bentpipe/gateway/.*make room' <(journalctl -u $unit -n 20 -o cat)
+umount /var/lib/bentpipe/gateway
 mv /usr/sbin/nft /usr/sbin/nft.away
 holds "without nft it starts" systemctl restart $unit
 holds "and says what it cannot find" grep -q 'nft. is missing.*apt-get install nftables' <($ask check)
