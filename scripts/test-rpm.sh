@@ -20,7 +20,7 @@ echo "test-rpm: preparing a root, which takes a minute"
 mmdebstrap --quiet --variant=minbase --include=systemd,iproute2,nftables bookworm "$root" >/dev/null
 mount -t proc proc "$root/proc"
 rpm=(rpm --root "$root" --nodeps)
-"${rpm[@]}" --initdb
+rpm --root "$root" --initdb
 
 failed=0
 holds() { # WHAT COMMAND...

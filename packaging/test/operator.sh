@@ -129,7 +129,7 @@ look() {
         fi
         if ((now - ${last[$each]:=$now} > ${longest[$each]:=0})); then
             longest[$each]=$((now - last[$each]))
-            echo "${longest[$each]}" >"/tmp/longest/$each"
+            echo "$((longest[$each] / 1000)) ms, until $SECONDS s" >"/tmp/longest/$each"
         fi
         if [ "$grows" != "${written[$each]:-}" ] || [ "$each" = machine ]; then last[$each]=$now; fi
         written[$each]=$grows
@@ -140,7 +140,7 @@ look() {
     every_100_ms look
 ) &
 lasts() { # NAME
-    echo "measured: the longest silence of the $1: $(($(cat "/tmp/longest/$1") / 1000)) ms"
+    echo "measured: the longest silence of the $1: $(cat "/tmp/longest/$1")"
     test "$1" = machine || kill -0 "$(cat "/tmp/goes-on/$1")"
 }
 goes_on connection cgi-bin/ticks
@@ -166,7 +166,7 @@ holds "it observes" is .observes
 types "it is tried for five minutes" $ask enable --try 5min
 holds "a download passes" download small
 types "it says what it splits" $ask status
-holds "the download is split" is '.totals.split == 1'
+holds "the download is split" is '.totals.split >= 1'
 echo "measured: $((SECONDS - began)) s from the package to the first split connection, and its download, with $typed commands"
 goes_on split-connection cgi-bin/ticks
 types "it is to split for good" sed -i 's/^observe = true/#observe = true/' /etc/bentpipe/gateway.toml
