@@ -18,10 +18,11 @@ const KEYS: [&str; 2] = ["000102030405060708090a0b0c0d0e0f", "f00102030405060708
 
 fn gateways(testbed: &Testbed, keys: [&str; 2]) -> [Process; 2] {
     testbed.g1.nft(MASQUERADE).expect("masquerade");
-    [(&testbed.g1, keys[0]), (&testbed.g2, keys[1])].map(|(namespace, key)| {
+    let ends = [(&testbed.g1, "near.toml", keys[0]), (&testbed.g2, "far.toml", keys[1])];
+    ends.map(|(namespace, file, key)| {
         let interfaces = "[interfaces]\nlan = [\"lan0\"]\nsatellite = [\"sat0\"]\n";
         let text = format!("{interfaces}[splitting]\npair-key = \"{key}\"\n");
-        gateway_in(testbed, namespace, &text)
+        gateway_in(namespace, &testbed.files().join(file), &text)
     })
 }
 

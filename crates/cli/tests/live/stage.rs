@@ -4,6 +4,7 @@
 use std::fmt;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -142,13 +143,12 @@ pub(crate) fn narrow_link() -> SatelliteLink {
 
 /// A gateway in G1 by a file of this text.
 pub(crate) fn gateway_by(testbed: &Testbed, text: &str) -> Process {
-    gateway_in(testbed, &testbed.g1, text)
+    gateway_in(&testbed.g1, &testbed.files().join("gateway.toml"), text)
 }
 
-/// A gateway in this namespace by a file of this text.
-pub(crate) fn gateway_in(testbed: &Testbed, namespace: &Namespace, text: &str) -> Process {
-    let path = testbed.files().join(format!("gateway-{}.toml", namespace.name()));
-    fs::write(&path, text).expect("a file");
+/// A gateway in this namespace by a file of this text, which is to be at `path`.
+pub(crate) fn gateway_in(namespace: &Namespace, path: &Path, text: &str) -> Process {
+    fs::write(path, text).expect("a file");
     let mut command = namespace.command(GATEWAY);
     command.arg("--config").arg(path);
     let mut gateway = Process::start("bentpipe-gateway", &mut command).expect("a gateway");

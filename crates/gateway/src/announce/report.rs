@@ -40,7 +40,7 @@ const REPORTS: u8 = 3;
 const SEALED_ONE_IN: u8 = 16;
 
 /// A gateway's name towards its peers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity(NonZeroU32);
 
 impl Identity {
@@ -182,7 +182,8 @@ pub(crate) struct ReportSchedule {
     left: u8,
     /// The latest pure acknowledgment had one.
     just_reported: bool,
-    /// After so many others one has a seal.
+    /// After so many others one has a seal. A flow that hibernates begins with one again.
+    #[serde(skip)]
     unsealed: u8,
 }
 
@@ -201,9 +202,13 @@ impl ReportSchedule {
         options: &mut TcpOptions,
     ) -> Option<Report> {
         let due = (self.left > 0 || report.arrivals.is_some()) && !self.just_reported;
+        if !due {
+            self.just_reported = false;
+            return None;
+        }
         let seals = |_: &Seal| self.unsealed == 0 || report.arrivals.is_none();
         let report = seal.filter(seals).map_or(report, |seal| report.sealed(seal));
-        self.just_reported = due && report.put(options);
+        self.just_reported = report.put(options);
         if !self.just_reported {
             return None;
         }

@@ -65,7 +65,7 @@ impl<B: Buffer> SplicedFlow<B> {
             let IpHeader { hop_limit, traffic_class, flow_label, dont_fragment, .. } = leg.ip;
             let followed = (hop_limit, traffic_class, flow_label, dont_fragment);
             debug_assert_eq!(leg.ip, header(ends, host, followed));
-            bytes.put(&(followed, leg.hop_limit, leg.peer, leg.reports, leg.proven));
+            bytes.put(&(followed, leg.hop_limit, leg.peer, leg.reports));
             if !leg.tcb.snapshot(&usual_sender(config.leg(sides[host])), &mut bytes) {
                 return None;
             }
@@ -93,7 +93,7 @@ impl Hibernated {
         let config = &self.config;
         let mut bytes = Reader::new(&self.bytes);
         let legs = PerLeg::of(|host| {
-            let (followed, hop_limit, peer, reports, proven) = bytes.take();
+            let (followed, hop_limit, peer, reports) = bytes.take();
             let ip = header(ends, host, followed);
             let leg_config = config.leg(sides[host]);
             let tcb = Tcb::restore(&mut bytes, &usual_sender(leg_config));
@@ -101,7 +101,6 @@ impl Hibernated {
             LegTcp {
                 hop_limit,
                 reports,
-                proven,
                 ..LegTcp::of(leg_config, sides[host], peer, tcb, ip, ports)
             }
         });

@@ -48,7 +48,7 @@ pub(crate) struct LegTcp {
     pub(crate) peer: bool,
     /// What that is still to hear of our identity.
     pub(crate) reports: ReportSchedule,
-    /// Who has shown there that it has the pair's key.
+    /// Who has shown there that it has the pair's key. A flow that hibernates asks for that again.
     pub(crate) proven: Option<Identity>,
     /// How often the host of this leg was told that a router cuts its segments in pieces.
     pub(crate) path_mtu_told: u8,
