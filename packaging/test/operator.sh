@@ -163,8 +163,8 @@ types() { # WHAT COMMAND...
     holds "$@"
     grep -v '^$' /tmp/said | cut -c1-150 | head -n 20 | sed 's/^/    /'
 }
-cp $trial/first.deb /root/bentpipe-gateway.deb
-types "the package installs" apt-get -qq install -y /root/bentpipe-gateway.deb
+cp $trial/first.deb /tmp/bentpipe-gateway.deb
+types "the package installs" apt-get -qq install -y /tmp/bentpipe-gateway.deb
 types "two interfaces are named, by an editor" sed -i 's/^#lan = .*/lan = ["br-lan"]/; s/^#satellite = .*/satellite = ["wan0"]/' /etc/bentpipe/gateway.toml
 types "nothing is in the way" $ask check /etc/bentpipe/gateway.toml
 types "it starts" systemctl enable --now $unit

@@ -3,7 +3,7 @@
 use super::quantity::{Quantity, Within};
 use super::runs::Runs;
 use crate::document::Value;
-use crate::reader::{Reader, Result};
+use crate::reader::{FromNode, Reader, Result};
 use bentpipe_core::text::Choice;
 use bentpipe_gateway::PairKey;
 use bentpipe_gateway::policy::Share;
@@ -147,41 +147,33 @@ impl<C> Form<C> for Switch {
     }
 }
 
-/// A share, in percent.
-pub(super) struct Portion;
-
-impl<C> Form<C> for Portion {
-    type Value = Share;
-
-    fn takes(&self) -> String {
-        "a share, `\"0%\"` to `\"100%\"`".to_owned()
-    }
-
-    fn read(&self, reader: &Reader<'_>, key: &str, _: &C, _: Runs) -> Result<Option<Share>> {
-        reader.maybe(key)
-    }
-
-    fn write(&self, value: &Share) -> Option<Value> {
-        Some(Value::Text(value.to_string()))
-    }
+/// A value that a text says.
+pub(super) struct Text<T> {
+    takes: &'static str,
+    write: fn(&T) -> String,
 }
 
-/// A pair's key.
-pub(super) struct Secret;
+/// A share, in percent.
+pub(super) const PORTION: Text<Share> =
+    Text { takes: "a share, `\"0%\"` to `\"100%\"`", write: Share::to_string };
 
-impl<C> Form<C> for Secret {
-    type Value = PairKey;
+/// A pair's key.
+pub(super) const SECRET: Text<PairKey> =
+    Text { takes: "32 hexadecimal digits", write: PairKey::reveal };
+
+impl<C, T: FromNode> Form<C> for Text<T> {
+    type Value = T;
 
     fn takes(&self) -> String {
-        "32 hexadecimal digits".to_owned()
+        self.takes.to_owned()
     }
 
-    fn read(&self, reader: &Reader<'_>, key: &str, _: &C, _: Runs) -> Result<Option<PairKey>> {
+    fn read(&self, reader: &Reader<'_>, key: &str, _: &C, _: Runs) -> Result<Option<T>> {
         reader.maybe(key)
     }
 
-    fn write(&self, value: &PairKey) -> Option<Value> {
-        Some(Value::Text(value.reveal()))
+    fn write(&self, value: &T) -> Option<Value> {
+        Some(Value::Text((self.write)(value)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `[policy]`: which connections are split.
 
 use super::deployment::GatewayFile;
-use super::forms::{Portion, Switch};
+use super::forms::{PORTION, Switch};
 use super::key::{Help, Key, Reload, fields, key};
 use crate::document::{Node, Value};
 use crate::reader::{Context, Reader, Result, Section, field, one_of};
@@ -31,7 +31,7 @@ pub(super) const KEYS: &[Key<Config>] = &[
         help: Help { value: "", remark: "true: split nothing, and count what would be" },
     ),
     key!(Config: "sample" => policy.sample,
-        Portion,
+        PORTION,
         "so many of the connections that would be split are left unsplit and measured, for `bentpipe gateway report`",
         help: Help { value: "", remark: "left unsplit and measured: see `report`" },
     ),

@@ -1,7 +1,7 @@
 //! `[splitting]`: what of the hosts' connections is end to end.
 
 use super::bounds::{Size, Span};
-use super::forms::{Optional, Secret, Switch, ZeroIsNone, named};
+use super::forms::{Optional, SECRET, Switch, ZeroIsNone, named};
 use super::key::{Help, Key, Reload, fields, key};
 use super::quantity::within;
 use crate::reader::Section;
@@ -46,7 +46,7 @@ pub(super) const KEYS: &[Key<Config>] = &[
         help: Help { value: "", remark: "to the gateway at the other end, in SYNs" },
     ),
     key!(Config: "pair-key" => pair_key,
-        Optional { form: Secret, absent: "no key" },
+        Optional { form: SECRET, absent: "no key" },
         "a secret of all gateways of a pair or hub: no other gateway is believed; `openssl rand -hex 16` makes one",
         reload: Reload::Refused,
         help: Help {

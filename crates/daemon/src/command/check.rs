@@ -70,6 +70,17 @@ impl Problem {
         Problem { name, effect: Effect::Stops, cause: line.clone(), remedy: None, line }
     }
 
+    /// It splits all the same.
+    fn advice(name: &'static str, cause: &str, remedy: &str) -> Problem {
+        Problem {
+            name,
+            effect: Effect::Advice,
+            cause: cause.to_owned(),
+            remedy: Some(remedy.to_owned()),
+            line: format!("{cause}: {remedy}"),
+        }
+    }
+
     fn json(&self) -> Value {
         let Problem { name, effect, cause, remedy, line } = self;
         let effect = effect.name();
@@ -178,14 +189,7 @@ fn without_interfaces() -> Vec<Problem> {
 fn old_kernel(running: KernelVersion) -> Option<Problem> {
     let line = bump::too_old(running);
     let (cause, remedy) = line.split_once(": ")?;
-    let (cause, remedy) = (cause.to_owned(), Some(remedy.to_owned()));
-    (running < bump::OLDEST).then_some(Problem {
-        name: "kernel",
-        effect: Effect::Advice,
-        cause,
-        remedy,
-        line,
-    })
+    (running < bump::OLDEST).then(|| Problem::advice("kernel", cause, remedy))
 }
 
 /// The file has a secret: all users may read it?
@@ -193,14 +197,7 @@ fn open_secret(path: &Path) -> Option<Problem> {
     let mode = fs::metadata(path).ok()?.permissions().mode();
     let cause = format!("every user may read {}, which has the pair-key", path.display());
     let remedy = format!("chgrp bentpipe {0}; chmod 640 {0}", path.display());
-    let line = format!("{cause}: {remedy}");
-    (mode & 0o004 != 0).then_some(Problem {
-        name: "open-secret",
-        effect: Effect::Advice,
-        cause,
-        remedy: Some(remedy),
-        line,
-    })
+    (mode & 0o004 != 0).then(|| Problem::advice("open-secret", &cause, &remedy))
 }
 
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {

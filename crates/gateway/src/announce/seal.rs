@@ -9,6 +9,7 @@
 use bentpipe_core::wire::{Flags, SeqNum, TcpHeader};
 use siphasher::sip::SipHasher24;
 use std::fmt;
+use std::hash::Hasher;
 use std::str::FromStr;
 
 /// Hexadecimal digits of a key.
@@ -79,8 +80,10 @@ pub(crate) struct Seal {
 impl Seal {
     /// The seal of `text`.
     pub(super) fn of<const BYTES: usize>(&self, text: &[u8]) -> [u8; BYTES] {
-        let sealed = [&self.place, text].concat();
-        let hash = SipHasher24::new_with_key(&self.key.0).hash(&sealed).to_be_bytes();
+        let mut hasher = SipHasher24::new_with_key(&self.key.0);
+        hasher.write(&self.place);
+        hasher.write(text);
+        let hash = hasher.finish().to_be_bytes();
         std::array::from_fn(|at| hash[at])
     }
 

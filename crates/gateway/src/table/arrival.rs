@@ -6,7 +6,7 @@ use super::flow::{Flow, Phase};
 use super::judge::Verdict;
 use super::{Disposition, Gateway};
 use crate::Side;
-use crate::announce::{Announcement, Report};
+use crate::announce::Report;
 use crate::config::Handshake;
 use crate::handshake::{Obstacle, Opening, Relay, Step, Syn};
 use crate::key::FlowKey;
@@ -116,25 +116,14 @@ impl<B: Buffer> Gateway<B> {
             syn = syn.without_added_options();
         }
         if from == Side::Satellite {
-            self.told.note(key, Announcement::told_link(&tcp.options, self.config.seal(tcp)));
-            self.note_foreign(tcp);
+            let told = self.told_in(tcp);
+            self.told.note(key, told);
         }
         let relay = syn.relay(now, &self.config, ip, tcp);
         self.half_open.insert(&self.config, key, syn);
         self.clients.add(&key, ip.src);
         self.relays.push_back((from.other(), relay));
         Disposition::Consumed
-    }
-
-    /// A SYN or SYN-ACK has come from the satellite: has somebody announced himself in it who has
-    /// not our key?
-    fn note_foreign(&mut self, tcp: &TcpHeader) {
-        if Announcement::is_foreign(&tcp.options, self.config.seal(tcp)) {
-            self.summary.foreign_announcements += 1;
-            if self.summary.foreign_announcements == 1 {
-                self.events.push(Event::ForeignAnnouncement);
-            }
-        }
     }
 
     /// A packet of a connection without a SYN-ACK yet.
@@ -212,8 +201,8 @@ impl<B: Buffer> Gateway<B> {
             return Disposition::Forward(Reason::NotOpened);
         };
         if segment.from == Side::Satellite {
-            self.learn(Announcement::told_link(&tcp.options, self.config.seal(tcp)));
-            self.note_foreign(tcp);
+            let told = self.told_in(tcp);
+            self.learn(told);
         }
         let early = early && may_bind;
         if !early {

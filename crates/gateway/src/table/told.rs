@@ -12,11 +12,12 @@
 use super::Gateway;
 use super::scheduler::LinkScheduler;
 use crate::Side;
-use crate::announce::ToldLink;
+use crate::announce::{Announcement, ToldLink};
 use crate::config::LegConfig;
 use crate::key::FlowKey;
 use crate::observe::Event;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::wire::TcpHeader;
 use std::collections::VecDeque;
 
 /// Of so many connections that are being opened it is kept what their SYNs tell: it is told by each
@@ -95,6 +96,18 @@ impl ToldLinks {
 }
 
 impl<B: Buffer> Gateway<B> {
+    /// The link by a SYN or SYN-ACK from the satellite. A gateway without our key tells nothing.
+    pub(super) fn told_in(&mut self, tcp: &TcpHeader) -> ToldLink {
+        let seal = self.config.seal(tcp);
+        if Announcement::is_foreign(&tcp.options, seal) {
+            self.summary.foreign_announcements += 1;
+            if self.summary.foreign_announcements == 1 {
+                self.events.push(Event::ForeignAnnouncement);
+            }
+        }
+        Announcement::told_link(&tcp.options, seal)
+    }
+
     /// The connection of this name is open.
     pub(super) fn learn_from_open(&mut self, key: impl FnOnce() -> FlowKey) {
         if !self.told.opening.is_empty()

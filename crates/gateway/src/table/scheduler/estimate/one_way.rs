@@ -11,8 +11,8 @@ use bentpipe_core::time::{Duration, Instant};
 
 /// What the way back may take longer or less than with the first segment, in seconds, and how much
 /// faster or slower than ours a clock may run.
-const MAX_BACK: f64 = 1.0;
-const MAX_DRIFT: f64 = 0.000_5;
+const PLAUSIBLE_BACK: f64 = 1.0;
+const PLAUSIBLE_DRIFT: f64 = 0.000_5;
 
 /// The first segment of which it was reported when it arrived.
 #[derive(Debug, Clone, Copy)]
@@ -44,8 +44,8 @@ impl OneWay {
         let first = *self.first.get_or_insert(first);
         let longer = f64::from(shown.wrapping_sub(first.shown).cast_signed()) / 1e6;
         let (back, since) = (rtt - first.rtt - longer, now.saturating_since(first.at));
-        self.doubtful |=
-            report.identity != first.of || back.abs() > MAX_BACK + MAX_DRIFT * since.as_secs_f64();
+        self.doubtful |= report.identity != first.of
+            || back.abs() > PLAUSIBLE_BACK + PLAUSIBLE_DRIFT * since.as_secs_f64();
         if self.doubtful {
             return None;
         }
