@@ -132,27 +132,34 @@ impl LinkScheduler {
 
     /// Whether a flow that comes now is to wait: for the link, or behind others.
     pub(super) fn is_busy(&self, now: Instant, turn: &DrrEntry) -> bool {
-        let waits =
-            self.has_waiting() || now < self.pacer.next() || self.is_full(turn.is_unheard());
+        let line = match turn.is_unheard() {
+            true => Line::Unheard,
+            false if self.is_short(turn) => Line::Short,
+            false => Line::Usual,
+        };
+        let waits = self.has_waiting() || now < self.pacer.next() || self.is_full(line);
         (self.rate.is_some() || self.estimate.is_some()) && waits
     }
 
     /// Whether all flows together have as much in flight as fills the link, and a quarter; for a
     /// flow whose host is heard, all those of such hosts.
-    fn is_full(&self, unheard: bool) -> bool {
+    fn is_full(&self, line: Line) -> bool {
         let product = self.control.as_ref().and_then(RateControl::product);
-        let in_flight = self.in_flight.before(unheard);
+        let in_flight = self.in_flight.before(line == Line::Unheard);
         if let Some(estimate) = &self.estimate {
-            return in_flight >= estimate.window();
+            return estimate.is_full(in_flight, line == Line::Short);
         }
         product.is_some_and(|bytes| in_flight > bytes + bytes / 4)
     }
 
     /// Whether anybody waits for whom it is not full.
     fn has_waiting(&self) -> bool {
-        [false, true]
-            .into_iter()
-            .any(|unheard| self.waiting.is_anybody(unheard) && !self.is_full(unheard))
+        Line::ALL.into_iter().any(|line| self.waiting.is_anybody(line) && !self.is_full(line))
+    }
+
+    /// Whether a flow has sent little since it paused, where that counts.
+    fn is_short(&self, turn: &DrrEntry) -> bool {
+        self.estimate.is_some() && turn.load < SHORT
     }
 
     /// A flow has so many bytes in flight, to a host that is `unheard` or not.
@@ -246,7 +253,7 @@ impl LinkScheduler {
             turn.place = self.waiting.new_place();
         }
         turn.set(WAITS, true);
-        turn.set(HURRIES, self.estimate.is_some() && turn.load < SHORT);
+        turn.set(HURRIES, self.is_short(turn));
         self.waiting.insert(turn.line(), turn.place, id);
     }
 
@@ -283,21 +290,22 @@ impl LinkScheduler {
     pub(super) fn expect(&mut self, moment: Option<Instant>) {
         match moment {
             Some(moment) => self.pacer.wait(moment.max(self.pacer.next())),
-            None if [false, true].iter().any(|unheard| self.waiting.is_anybody(*unheard)) => {}
+            None if Line::ALL.into_iter().any(|line| self.waiting.is_anybody(line)) => {}
             None => self.pacer.stop_waiting(),
         }
     }
 
     /// Notes what keeps waiting flows from their turns. When the next turn is, if any flow waits.
     pub(super) fn prepare(&mut self, now: Instant) -> Option<Instant> {
-        let full = [false, true].map(|unheard| self.is_full(unheard));
-        if full[0]
-            && self.waiting.is_anybody(false)
+        let waits = [Line::Short, Line::Usual].iter().any(|line| self.waiting.is_anybody(*line));
+        if waits
+            && self.is_full(Line::Usual)
             && let Some(estimate) = &mut self.estimate
         {
             estimate.note_full();
         }
-        if full == [true; 2] {
+        let full = [Line::Usual, Line::Unheard].into_iter().all(|line| self.is_full(line));
+        if full && !self.has_waiting() {
             // What comes when it is not so any more has not waited for the pacer.
             self.pacer.stop_waiting();
         } else if now < self.pacer.next() && self.has_waiting() {
@@ -309,8 +317,8 @@ impl LinkScheduler {
     /// The flow whose turn it may be now, if any. It is not in the queue any more.
     pub(super) fn next(&mut self, now: Instant) -> Option<usize> {
         self.prepare(now).filter(|at| *at <= now)?;
-        let [room, room_for_unheard] = [false, true].map(|unheard| !self.is_full(unheard));
-        self.waiting.next(room, room_for_unheard)
+        let full = Line::ALL.map(|line| self.is_full(line));
+        self.waiting.next(|line| !full[line as usize])
     }
 
     /// Whether it is the turn of flow `id`, which came [next](LinkScheduler::next). If not, it goes
@@ -334,8 +342,12 @@ impl LinkScheduler {
             // come.
             return self.wait(id, turn);
         };
-        self.waiting.note_sent(turn.line() == Line::Short, bytes);
-        if self.estimate.is_some() {
+        let short = turn.line() == Line::Short;
+        self.waiting.note_sent(short, bytes);
+        if let Some(estimate) = &mut self.estimate {
+            if short {
+                estimate.note_hurried(self.in_flight.before(false), bytes);
+            }
             turn.load = turn.load.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
         }
         turn.deficit = turn.deficit.saturating_sub(i32::try_from(bytes).unwrap_or(i32::MAX));

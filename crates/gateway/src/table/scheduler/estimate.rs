@@ -196,6 +196,18 @@ impl Estimate {
         }
     }
 
+    /// Whether as much is `in_flight` as may be; for a flow in a hurry a drain leaves some room.
+    pub(super) fn is_full(&self, in_flight: u64, hurries: bool) -> bool {
+        in_flight >= self.window() && !(hurries && self.draining.spare() > 0.0)
+    }
+
+    /// A flow in a hurry has sent so many bytes, next to so many `in_flight`.
+    pub(super) fn note_hurried(&mut self, in_flight: u64, bytes: u64) {
+        if in_flight >= self.window() {
+            self.draining.note_added(bytes as f64);
+        }
+    }
+
     /// The rate at which they take turns, once the link is found: a window in a round trip without
     /// the queue, so that it is the window that holds them back, and hardly any burst.
     pub(super) fn rate(&self) -> Option<Rate> {
@@ -329,7 +341,7 @@ impl Estimate {
         self.steer(round, before, queue);
         let unseen = self.draining.is_unseen(now, base) && self.lowered.is_none();
         if unseen || self.draining.is_doubtful(now, base, self.long, suspects) {
-            self.draining.begin(now, queue, span);
+            self.draining.begin(now, queue, span, self.held());
             self.probes.give_up();
         }
     }

@@ -28,6 +28,11 @@ pub(super) enum Line {
     Unheard,
 }
 
+impl Line {
+    /// All of them.
+    pub(super) const ALL: [Line; 3] = [Line::Short, Line::Usual, Line::Unheard];
+}
+
 /// See the module's head.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -60,21 +65,19 @@ impl Waiting {
         self.lines[line as usize].remove(&place)
     }
 
-    /// Whether somebody waits whose host is heard, or whose host is not.
-    pub(super) fn is_anybody(&self, unheard: bool) -> bool {
-        let lines: &[Line] = if unheard { &[Line::Unheard] } else { &[Line::Short, Line::Usual] };
-        lines.iter().any(|line| !self.lines[*line as usize].is_empty())
+    /// Whether somebody waits in a line.
+    pub(super) fn is_anybody(&self, line: Line) -> bool {
+        !self.lines[line as usize].is_empty()
     }
 
-    /// Takes out who is next: of those whose hosts are heard, if there is `room` for them, and of
-    /// others, if there is `room_for_unheard`.
-    pub(super) fn next(&mut self, room: bool, room_for_unheard: bool) -> Option<usize> {
-        let first = |line: Line, room: bool| {
-            let (place, _) = self.lines[line as usize].first_key_value().filter(|_| room)?;
-            Some((*place, line))
+    /// Takes out who is next, in the lines for which there is room.
+    pub(super) fn next(&mut self, has_room: impl Fn(Line) -> bool) -> Option<usize> {
+        let first = |line: Line| {
+            let (place, _) = self.lines[line as usize].first_key_value()?;
+            has_room(line).then_some((*place, line))
         };
-        let short = first(Line::Short, room);
-        let others = [first(Line::Usual, room), first(Line::Unheard, room_for_unheard)];
+        let short = first(Line::Short);
+        let others = [first(Line::Usual), first(Line::Unheard)];
         let other = others.into_iter().flatten().min_by_key(|(place, _)| *place);
         let (place, line) = short.filter(|_| self.credit > 0.0).or(other).or(short)?;
         self.remove(line, place)
@@ -98,7 +101,7 @@ mod tests {
             waiting.insert(*line, place, id);
         }
         let mut turn = || {
-            let id = waiting.next(true, true)?;
+            let id = waiting.next(|_| true)?;
             waiting.note_sent(lines[id] == Line::Short, 1_000);
             let place = waiting.new_place();
             waiting.insert(lines[id], place, id);
@@ -123,8 +126,9 @@ mod tests {
         let mut waiting = Waiting::new();
         assert_eq!(order(&mut waiting, &[Line::Short; 2], 200).len(), 200);
         waiting.insert(Line::Unheard, 1_000, 7);
-        assert_eq!(waiting.next(false, true), Some(7));
-        assert_eq!(waiting.next(false, true), None);
-        assert!(waiting.is_anybody(false) && !waiting.is_anybody(true));
+        let room_for = |line: Line| move |other: Line| other == line;
+        assert_eq!(waiting.next(room_for(Line::Unheard)), Some(7));
+        assert_eq!(waiting.next(room_for(Line::Unheard)), None);
+        assert_eq!(Line::ALL.map(|line| waiting.is_anybody(line)), [true, false, false]);
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! First a part of what the path holds stays in flight. If round trips are as long as before,
 //! nearly nothing does: another pair's window does not fill the link alone.
+//!
+//! Flows that hurry do not wait for that: what they send is hardly anything, and nobody waits for
+//! it a quarter of a round trip.
 
 use super::segment::SEGMENT;
 use bentpipe_core::time::{Duration, Instant};
@@ -23,6 +26,10 @@ const LONG_ROUNDS: u32 = 4;
 const APART: f64 = 2.0;
 const APART_ROUNDS: f64 = 8.0;
 
+/// The part of what stays in flight that flows in a hurry may add to it: half of what more passes
+/// for drained.
+const SPARE: f64 = 0.05;
+
 /// A drain takes no longer than so many seconds.
 const MAX: f64 = 600.0;
 
@@ -33,6 +40,8 @@ struct Drain {
     rounds: u32,
     /// The part of what the path holds that is in flight then.
     kept: f64,
+    /// Bytes that flows in a hurry may add to that.
+    spare: f64,
     /// What round trips were longer with more than that.
     longer: f64,
     /// It is given up then: little may arrive while others fill the link.
@@ -71,6 +80,18 @@ impl Draining {
         self.drain.map(|drain| drain.kept)
     }
 
+    /// Bytes that flows in a hurry may still add to that.
+    pub(super) fn spare(&self) -> f64 {
+        self.drain.map_or(0.0, |drain| drain.spare)
+    }
+
+    /// They have added so many.
+    pub(super) fn note_added(&mut self, bytes: f64) {
+        if let Some(drain) = &mut self.drain {
+            drain.spare -= bytes;
+        }
+    }
+
     /// A round trip without a queue was seen.
     pub(super) fn note_clear(&mut self, now: Instant) {
         self.clear = now;
@@ -87,12 +108,14 @@ impl Draining {
             && seconds(now, self.last) > APART.max(APART_ROUNDS * base)
     }
 
-    /// Begins a drain of a queue of so many seconds, where a round takes `span`.
-    pub(super) fn begin(&mut self, now: Instant, queue: f64, span: f64) {
+    /// Begins a drain of a queue of so many seconds, where a round takes `span` and the path holds
+    /// `product` bytes.
+    pub(super) fn begin(&mut self, now: Instant, queue: f64, span: f64, product: f64) {
         let rounds = ROUNDS.saturating_add((2.0 * queue.max(0.0) / span) as u32);
         let longest = 2.0 * f64::from(ROUNDS.saturating_add(rounds)) * (span + queue.max(0.0));
         let until = now + Duration::from_secs_f64(longest.min(MAX));
-        self.drain = Some(Drain { rounds, kept: DRAINED, longer: 0.0, until });
+        let (kept, spare) = (DRAINED, spare(product * DRAINED));
+        self.drain = Some(Drain { rounds, kept, spare, longer: 0.0, until });
     }
 
     /// Gives up one that takes too long. Whether it did.
@@ -125,7 +148,8 @@ impl Draining {
         }
         if drained && longer > threshold && kept > NEARLY_EMPTY {
             // Or others fill it, who would take this for the path's, too, and so on.
-            self.drain = Some(Drain { rounds: ROUNDS, kept: NEARLY_EMPTY, longer, ..drain });
+            let (kept, spare) = (NEARLY_EMPTY, spare(product * NEARLY_EMPTY));
+            self.drain = Some(Drain { rounds: ROUNDS, kept, spare, longer, ..drain });
             return None;
         }
         self.drain = None;
@@ -136,6 +160,11 @@ impl Draining {
             (true, true) => Shown::Longer(longer, longer - before),
         })
     }
+}
+
+/// What may be added to so many bytes that stay in flight.
+fn spare(kept: f64) -> f64 {
+    SEGMENT + kept * SPARE
 }
 
 /// Seconds since a moment.

@@ -19,7 +19,7 @@ impl Estimate {
         let window = self.rivals.contend(now, rtt, lost, self.flows);
         self.window = window.unwrap_or(0.0).max(MIN_WINDOW);
         if self.rivals.is_to_look(now) {
-            self.draining.begin(now, queue, round.span(now));
+            self.draining.begin(now, queue, round.span(now), self.held());
         }
     }
 

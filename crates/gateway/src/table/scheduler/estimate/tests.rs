@@ -499,3 +499,24 @@ fn next_to_a_rival_a_share_is_kept_and_when_he_is_gone_the_queue_is_short() {
         assert!(used > 0.95 && link.longest < 0.04 + 5.0 * SEGMENT / link.rate, "{used}");
     }
 }
+
+#[test]
+fn a_drain_keeps_hardly_anybody_waiting_who_is_in_a_hurry() {
+    let mut link = Link::new(10.0, 0.5);
+    link.run(5.0);
+    while link.estimate.draining.kept().is_none() {
+        link.run(0.01);
+        assert!(link.now < 60.0, "it is drained now and then");
+    }
+    let estimate = &mut link.estimate;
+    let window = estimate.window();
+    assert!(estimate.is_full(window, false) && !estimate.is_full(window, true));
+    assert!(!estimate.is_full(window - 1, false));
+    let product = 0.5 * 10e6 / 8.0;
+    let mut added = 0.0;
+    while !estimate.is_full(window, true) {
+        estimate.note_hurried(window, SEGMENT as u64);
+        added += SEGMENT;
+    }
+    assert!(added > 0.02 * product && added < 0.06 * product, "{added} of {product}");
+}
