@@ -109,8 +109,9 @@ pub(super) struct Estimate {
     best: f64,
     /// The window was last raised to what the best of late needs.
     remembers: bool,
-    /// The queue in the latest round.
+    /// The queue in the latest round that was judged, and the window for which it was.
     queue: f64,
+    queue_for: f64,
     /// The part by which the window is raised next.
     raise: f64,
     /// Rounds before that.
@@ -157,6 +158,7 @@ impl Estimate {
             best: 0.0,
             remembers: false,
             queue: 0.0,
+            queue_for: START,
             raise: MIN_RAISE,
             hold: 0,
             lowered: None,
@@ -312,6 +314,7 @@ impl Estimate {
         let queue = self.path.queue_in(rtt, round.one_way) + forgotten;
         let change = queue - std::mem::replace(&mut self.queue, queue);
         let before = self.window_before(now, rtt + span / 2.0);
+        let ours = (before - std::mem::replace(&mut self.queue_for, before)) / rate;
         if queue < NO_QUEUE {
             self.draining.note_clear(now);
         }
@@ -334,8 +337,9 @@ impl Estimate {
             return;
         }
         self.note_rate(now, span, rate);
-        if (self.window - before).abs() < STEADY * before {
-            self.path.vary(change);
+        // A queue that is gone is so as the link carries more.
+        if queue >= NO_QUEUE && (self.window - before).abs() < STEADY * before {
+            self.path.vary(change, ours);
         }
         let suspects = self.rivals.on_round(now, self.seen(round, queue));
         self.steer(round, before, queue);

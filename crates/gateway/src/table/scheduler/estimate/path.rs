@@ -21,7 +21,8 @@ const QUEUE_SHARE: f64 = 0.05;
 const MIN_QUEUE: f64 = 0.002;
 
 /// On a path whose round trips vary, so many times what they vary by, and so many seconds at most.
-const VARIATIONS: f64 = 3.0;
+/// Of a path's own changes about half pass for the window's.
+const VARIATIONS: f64 = 6.0;
 const MAX_QUEUE: f64 = 0.020;
 
 /// The weight of the latest change of a round trip in its variation.
@@ -75,9 +76,13 @@ impl Path {
         of_ours.map_or(queue, |ours| ours.clamp((queue - MAX_BACK).max(0.0), queue.max(0.0)))
     }
 
-    /// From one round to the next the round trip has changed by so much, though nothing was done.
-    pub(super) fn vary(&mut self, change: f64) {
-        self.variation += WEIGHT * (change.abs().min(MAX_QUEUE) - self.variation);
+    /// From one round to the next the queue has changed by so much, and what was done to the window
+    /// would change it by as much as `ours`: with an empty queue, nothing.
+    pub(super) fn vary(&mut self, change: f64, ours: f64) {
+        let explained =
+            if change > 0.0 { ours.clamp(0.0, change) } else { ours.clamp(change, 0.0) };
+        let change = (change - explained).abs();
+        self.variation += WEIGHT * (change.min(MAX_QUEUE) - self.variation);
     }
 
     /// The queue that is to stand.
@@ -109,14 +114,28 @@ mod tests {
         let queue = |rtt: f64, change: f64| {
             let mut path = Path::default();
             path.on_rtt(Instant::ZERO, rtt);
-            (0..100).for_each(|_| path.vary(change));
+            (0..100).for_each(|_| path.vary(change, 0.0));
             (path.queue() * 1e4).round() / 10.0
         };
         assert_eq!(queue(0.6, 0.0), 15.0);
         assert_eq!(queue(0.1, 0.0), 5.0);
         assert_eq!(queue(0.01, 0.0), 2.0);
-        assert_eq!(queue(0.1, -0.003), 9.0);
+        assert_eq!(queue(0.1, -0.003), 18.0);
         assert_eq!(queue(0.6, 1.0), 20.0);
+    }
+
+    #[test]
+    fn what_the_window_explains_is_no_variation_of_the_path() {
+        let varies_by = |change: f64, ours: f64| {
+            let mut path = Path::default();
+            path.on_rtt(Instant::ZERO, 0.6);
+            (0..100).for_each(|_| path.vary(change, ours));
+            (path.variation * 1e3).round()
+        };
+        assert_eq!(varies_by(0.010, 0.025), 0.0);
+        assert_eq!(varies_by(-0.010, -0.004), 6.0);
+        assert_eq!(varies_by(0.010, -0.025), 10.0, "the other way");
+        assert_eq!(varies_by(0.0, 0.025), 0.0, "the link took it");
     }
 
     #[test]
