@@ -49,7 +49,7 @@ pub enum Column {
     #[serde(rename = "pepsal")]
     #[strum(serialize = "pepsal")]
     Pepsal,
-    /// The third party's flow without the others. It is not shown.
+    /// The third party's flow, or requests, without the others. It has no column.
     #[serde(rename = "alone")]
     #[strum(serialize = "alone")]
     Alone,
@@ -108,6 +108,8 @@ pub(super) enum Figures {
     Sharing(Column),
     /// Of a third party's flow: its goodput, as a part of its share of the link, and queueing.
     ThirdParty(Column),
+    /// Of requests and their replies next to other flows: how long the slow ones take.
+    Replies(Column),
     /// What was retransmitted.
     Retransmitted(Column),
 }
@@ -119,8 +121,14 @@ impl Figures {
             Figures::Goodput(column)
             | Figures::Sharing(column)
             | Figures::ThirdParty(column)
+            | Figures::Replies(column)
             | Figures::Retransmitted(column) => column,
         }
+    }
+
+    /// Whether the columns' runs end when all is transferred, and so have a time each.
+    pub(super) fn leave_times(self) -> bool {
+        !matches!(self, Figures::ThirdParty(_) | Figures::Replies(_))
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Measured {
     pub(super) drops: f64,
     /// The 95th percentile of the time that a packet would wait in that link's queue, in seconds.
     pub(super) queueing: Option<f64>,
+    /// The 99th percentile of the times of a flow's transfers, in seconds: of the slowest flow.
+    pub(super) replies: Option<f64>,
     /// The share of the gateways' bytes to the satellite, after the warm-up, that were
     /// retransmissions.
     pub(super) retransmitted: f64,
@@ -51,6 +53,7 @@ pub(super) fn measure(scenario: &Scenario, played: &Played) -> Measured {
     let delivered: u64 = foreground(results).map(|flow| flow.counts.delivered).sum();
     let link =
         |from: &str| results.links.iter().find(move |link| link.name == LINK && link.from == from);
+    let slowest = foreground(results).filter_map(|flow| Some(flow.completions?.p99)).max();
     let ends = scenario.links.iter().find(|link| link.name == LINK).map(|link| link.between);
     let [forward, back] = match ends {
         Some(ends) => ends.map(|end| link(&scenario.node(end).name)),
@@ -68,6 +71,7 @@ pub(super) fn measure(scenario: &Scenario, played: &Played) -> Measured {
             .map(|link| link.counters.dropped.packets as f64)
             .sum(),
         queueing: queueing(scenario, &results.series),
+        replies: slowest.map(|time| time.as_secs_f64()),
         retransmitted: retransmitted(results),
         late: *late,
     }
@@ -103,7 +107,10 @@ impl Measured {
     pub(super) fn mean(runs: &[Measured]) -> Option<Measured> {
         let count = runs.len() as f64;
         let mean = |of: fn(&Measured) -> f64| runs.iter().map(of).sum::<f64>() / count;
-        let queueing: Option<f64> = runs.iter().map(|run| run.queueing).sum();
+        let mean_of_all = |of: fn(&Measured) -> Option<f64>| {
+            let sum: Option<f64> = runs.iter().map(of).sum();
+            sum.map(|sum| sum / count)
+        };
         (!runs.is_empty()).then(|| Measured {
             seconds: mean(|run| run.seconds),
             unfinished: mean(|run| run.unfinished),
@@ -111,7 +118,8 @@ impl Measured {
             utilisation: mean(|run| run.utilisation),
             jain: mean(|run| run.jain),
             drops: mean(|run| run.drops),
-            queueing: queueing.map(|sum| sum / count),
+            queueing: mean_of_all(|run| run.queueing),
+            replies: mean_of_all(|run| run.replies),
             retransmitted: mean(|run| run.retransmitted),
             late: runs.iter().map(|run| run.late).fold(0.0, f64::max),
         })

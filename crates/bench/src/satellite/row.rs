@@ -70,6 +70,15 @@ pub struct Row {
     /// The same without the gateways' flows.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub queueing_alone_p95_ms: Option<f64>,
+    /// The 99th percentile of the time from a request to its reply.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub reply_p99_ms: Option<f64>,
+    /// The same without the other flows.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub reply_alone_p99_ms: Option<f64>,
+    /// The same by the hosts alone, all with BBR.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
+    pub reply_next_to_bbr_p99_ms: Option<f64>,
     /// The share of the gateways' bytes that were retransmissions.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "short")]
     pub retransmitted_share: Option<f64>,
@@ -106,7 +115,7 @@ impl Row {
         row.runs = runs.values().map(|runs| runs.len() as u64).max().unwrap_or(0);
         row.limit_s = case.limit.as_ref().map(Limit::seconds);
         row.lossless_s = case.limit.as_ref().map(|limit| limit.lossless().seconds());
-        let of_a_time = !matches!(case.figures, Some(Figures::ThirdParty(_)));
+        let have_times = case.figures.is_none_or(Figures::leave_times);
         for (column, name, seconds) in [
             (Column::EndToEnd, "end_to_end_s", &mut row.end_to_end_s),
             (Column::EndToEndBbr, "end_to_end_bbr_s", &mut row.end_to_end_bbr_s),
@@ -116,7 +125,7 @@ impl Row {
             (Column::Estimated, "estimated_s", &mut row.estimated_s),
             (Column::Pepsal, "pepsal_s", &mut row.pepsal_s),
         ] {
-            let Some(mean) = mean(column).filter(|_| of_a_time) else { continue };
+            let Some(mean) = mean(column).filter(|_| have_times) else { continue };
             *seconds = Some(mean.seconds);
             if mean.unfinished > 0.0 {
                 row.unfinished.insert(name, mean.unfinished);
@@ -167,6 +176,12 @@ impl Row {
                 self.goodput_share_next_to_bbr =
                     next_to_bbr.and_then(|goodput| share(goodput, of_flow));
                 self.queueing_p95_ms = in_ms(mean.queueing);
+            }
+            Figures::Replies(_) => {
+                let replies = |column| in_ms(of(column)?.replies);
+                self.reply_p99_ms = in_ms(mean.replies);
+                self.reply_alone_p99_ms = replies(Column::Alone);
+                self.reply_next_to_bbr_p99_ms = replies(Column::EndToEndBbr);
             }
             Figures::Retransmitted(_) => self.retransmitted_share = Some(mean.retransmitted),
         }

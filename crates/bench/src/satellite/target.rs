@@ -44,6 +44,12 @@ pub(super) enum Figure {
     Queueing,
     #[strum(serialize = "alone")]
     QueueingAlone,
+    #[strum(serialize = "replies")]
+    Replies,
+    #[strum(serialize = "replies alone")]
+    RepliesAlone,
+    #[strum(serialize = "replies next to BBR")]
+    RepliesNextToBbr,
     #[strum(serialize = "retransmitted")]
     RetransmittedShare,
     #[strum(serialize = "ratio")]
@@ -71,6 +77,9 @@ impl Figure {
             Figure::Drops => row.drops,
             Figure::Queueing => row.queueing_p95_ms,
             Figure::QueueingAlone => row.queueing_alone_p95_ms,
+            Figure::Replies => row.reply_p99_ms,
+            Figure::RepliesAlone => row.reply_alone_p99_ms,
+            Figure::RepliesNextToBbr => row.reply_next_to_bbr_p99_ms,
             Figure::RetransmittedShare => row.retransmitted_share,
             Figure::Ratio => row.ratio,
             Figure::RatioBound => row.ratio_bound,
@@ -89,8 +98,9 @@ impl Figure {
         let figures = case.figures;
         let shared = matches!(figures, Some(Figures::Sharing(_)));
         let third_party = matches!(figures, Some(Figures::ThirdParty(_)));
+        let replies = matches!(figures, Some(Figures::Replies(_)));
         let has = |column| case.columns.contains_key(&column);
-        let column = |column| has(column) && !third_party;
+        let column = |column| has(column) && figures.is_none_or(Figures::leave_times);
         match self {
             Figure::Limit | Figure::Lossless => case.limit.is_some(),
             Figure::EndToEnd => column(Column::EndToEnd),
@@ -101,12 +111,15 @@ impl Figure {
             Figure::Estimated => column(Column::Estimated),
             Figure::Pepsal => column(Column::Pepsal),
             Figure::GoodputShare => {
-                figures.is_some_and(|figures| !matches!(figures, Figures::Retransmitted(_)))
+                figures.is_some() && !replies && !matches!(figures, Some(Figures::Retransmitted(_)))
             }
             Figure::GoodputShareNextToBbr => third_party && has(Column::EndToEndBbr),
             Figure::Utilisation | Figure::Jain | Figure::Drops => shared,
             Figure::Queueing => recorded && (shared || third_party),
             Figure::QueueingAlone => recorded && has(Column::Alone),
+            Figure::Replies => replies,
+            Figure::RepliesAlone => replies && has(Column::Alone),
+            Figure::RepliesNextToBbr => replies && has(Column::EndToEndBbr),
             Figure::RetransmittedShare => matches!(figures, Some(Figures::Retransmitted(_))),
             Figure::Ratio | Figure::RatioBound => case.ratio.is_some(),
         }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 /// A column: its heading, and its cell in a row.
 type Shown = (&'static str, fn(&Row) -> String);
 
-const COLUMNS: [Shown; 16] = [
+const COLUMNS: [Shown; 17] = [
     ("case", |row| row.case.clone()),
     ("limit s", |row| seconds(row, "", row.limit_s)),
     ("end to end", |row| seconds(row, "end_to_end_s", row.end_to_end_s)),
@@ -33,6 +33,17 @@ const COLUMNS: [Shown; 16] = [
         let ms = |ms: Option<f64>| ms.map(|ms| format!("{ms:.0}"));
         let alone = ms(row.queueing_alone_p95_ms).map(|alone| format!(" (alone {alone})"));
         ms(row.queueing_p95_ms).unwrap_or_default() + &alone.unwrap_or_default()
+    }),
+    ("replies ms", |row| {
+        let next_to = |what: &str, ms: Option<f64>| ms.map(|ms| format!("{what} {ms:.0}"));
+        let others = [("alone", row.reply_alone_p99_ms), ("BBR", row.reply_next_to_bbr_p99_ms)];
+        let others: Vec<String> =
+            others.into_iter().filter_map(|(what, ms)| next_to(what, ms)).collect();
+        match row.reply_p99_ms {
+            Some(ms) if others.is_empty() => format!("{ms:.0}"),
+            Some(ms) => format!("{ms:.0} ({})", others.join(", ")),
+            None => String::new(),
+        }
     }),
     ("retransmitted", |row| percent(row.retransmitted_share)),
 ];
