@@ -37,7 +37,7 @@ pub use host::script::{Close, Pace, Report, Run, Script, Start};
 pub use host::{Application, Host, SessionKey, Slot};
 pub use line::Line;
 pub use listener::Listener;
-pub use middleboxes::{ClearsDf, Fake, Fakes, FakesEnd, Pieced};
+pub use middleboxes::{Alias, ClearsDf, Fake, Fakes, FakesEnd, Liar, Lies, Pieced};
 pub use narrow::Narrow;
 pub use node::{Middlebox, Node};
 pub use packet::{Body, Content, CorruptionNotice, Datagram, Echo, Hole, Packet};

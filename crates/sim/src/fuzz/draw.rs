@@ -5,6 +5,7 @@ mod changes;
 mod icmp;
 mod keys;
 mod later;
+mod liars;
 mod meddling;
 mod signals;
 mod together;

@@ -5,7 +5,7 @@ use super::edges::Endpoint;
 use super::line_faults::Faults;
 use crate::host::script::Script;
 use crate::world::Segment;
-use crate::{Fake, SessionKey};
+use crate::{Fake, Lies, SessionKey};
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::tcp::connection::ConnectionConfig;
 use bentpipe_core::time::Instant;
@@ -157,6 +157,13 @@ pub enum Meddler {
     },
     /// Drops fakes on their way to its neighbour, which would not take them.
     FakesEnd,
+    /// Makes up what gateways tell each other, in the name of its neighbour.
+    Lies {
+        /// What.
+        lies: Lies,
+        /// Of what it draws.
+        seed: u64,
+    },
 }
 
 /// What passes a [`Strait`].
@@ -257,11 +264,13 @@ pub enum Hazard {
     Fakes,
     /// A host that has reset a connection calls again from its port.
     PortReuse,
+    /// A host poses as a gateway, or a gateway reports what is not true.
+    Lies,
 }
 
 impl Hazard {
     /// All of them.
-    pub const ALL: [Hazard; 26] = [
+    pub const ALL: [Hazard; 27] = [
         Hazard::Loss,
         Hazard::BurstLoss,
         Hazard::Reordering,
@@ -288,6 +297,7 @@ impl Hazard {
         Hazard::ClearedDf,
         Hazard::Fakes,
         Hazard::PortReuse,
+        Hazard::Lies,
     ];
 
     /// Whether it may take away what was acknowledged.
@@ -327,6 +337,7 @@ impl Hazard {
             Hazard::ClearedDf => "cleared-df",
             Hazard::Fakes => "fakes",
             Hazard::PortReuse => "port-reuse",
+            Hazard::Lies => "lies",
         }
     }
 }

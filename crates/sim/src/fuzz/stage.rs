@@ -5,7 +5,7 @@ use super::plan::{
     Cable, Call, Change, FaultPlan, Meddler, Middle, MiddleboxPosition, Passage, Path,
 };
 use crate::{
-    ClearsDf, DeadEnd, Fakes, FakesEnd, Host, Line, Listener, Narrow, Node, Pieced, World,
+    ClearsDf, DeadEnd, Fakes, FakesEnd, Host, Liar, Line, Listener, Narrow, Node, Pieced, World,
 };
 use bentpipe_core::link::LinkConfig;
 use bentpipe_core::time::Instant;
@@ -352,6 +352,7 @@ impl Meddling {
                 Box::new(fakes)
             }
             Meddler::FakesEnd => Box::new(FakesEnd { from: 1 }),
+            Meddler::Lies { lies, seed } => Box::new(Liar::new(lies, seed)),
         })
     }
 }

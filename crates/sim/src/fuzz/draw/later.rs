@@ -17,15 +17,19 @@ const TOGETHER: u64 = 200_000_000;
 /// Seeds from here on may have gateways with keys, likewise.
 const KEYS: u64 = 400_000_000;
 
+/// Seeds from here on may have liars, likewise.
+const LIARS: u64 = 500_000_000;
+
 /// Adds it to the plan of `seed`.
 pub(super) fn add(seed: u64, plan: &mut FaultPlan) {
     type Part = fn(&mut Draw, &mut FaultPlan);
-    let draws: [(u64, Part); 5] = [
+    let draws: [(u64, Part); 6] = [
         (0, Draw::signals),
         (0, Draw::meddlers),
         (0, Draw::port_reuse),
         (TOGETHER, Draw::found_together),
         (KEYS, Draw::keys),
+        (LIARS, Draw::liars),
     ];
     for (number, (first, draw)) in draws.into_iter().enumerate() {
         let rng = Pcg64Mcg::seed_from_u64(seed ^ (LATER + number as u64) << 48);
