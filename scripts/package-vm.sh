@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a folder's in-machine.sh as root in a virtual machine with systemd: Debian under qemu without KVM, from an image
 # that is prepared once and kept in package-vm of the target directory. The folder is /trial there, which nothing
-# changes. The kernel is the image's, or another one's package, unpacked.
+# changes. The kernel is the image's, or that of a folder (vm-kernel.sh).
 # Usage: package-vm.sh FOLDER [KERNEL]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,6 +25,9 @@ kept=$(realpath "$target/package-vm")
 initrd() { # ROOT-WITH-THE-KERNEL OUTPUT
     scripts/vm-initrd.sh "$1" "$2" virtio_pci virtio_blk ext4 9pnet_virtio 9p <<'INIT'
 $b mount -t ext4 /dev/vda /root
+if $b grep -q bentpipe_modules /proc/cmdline; then
+    $b mount -t 9p -o trans=virtio,version=9p2000.L,ro modules /root/usr/lib/modules
+fi
 $b umount /proc; $b umount /sys
 exec $b switch_root /root /sbin/init
 INIT
@@ -57,18 +60,21 @@ UNIT
     echo "$packages" >"$kept/ready"
     rm -rf "$root"
 fi
-kernel=$kept/vmlinuz initrd=$kept/initrd.gz
+kernel=$kept/vmlinuz initrd=$kept/initrd.gz modules=()
+line="console=ttyS0 quiet loglevel=3 panic=-1 systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service net.ifnames=0"
 if [ $# -gt 1 ]; then
     # In boot, or with its modules.
     kernel=$(find "$2" -name 'vmlinuz*' -type f | head -n 1) initrd=$2/initrd.gz
     initrd "$2" "$initrd"
+    modules=(-virtfs "local,path=$2/lib/modules,mount_tag=modules,security_model=none,readonly=on")
+    line+=" bentpipe_modules"
 fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 timeout 900 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 -no-reboot -snapshot \
-    -kernel "$kernel" -initrd "$initrd" -append "console=ttyS0 quiet loglevel=3 panic=-1 systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service net.ifnames=0" \
+    -kernel "$kernel" -initrd "$initrd" -append "$line" \
     -drive "file=$kept/root.img,format=raw,if=virtio" \
     -virtfs "local,path=$trial,mount_tag=trial,security_model=none,readonly=on" \
-    -nic none -monitor none -serial stdio -display none </dev/null | stdbuf -oL tr -d '\r' | tee "$log"
+    "${modules[@]}" -nic none -monitor none -serial stdio -display none </dev/null | stdbuf -oL tr -d '\r' | tee "$log"
 grep -qx 'machine: ended with 0' "$log"

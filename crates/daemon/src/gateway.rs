@@ -82,6 +82,8 @@ pub struct LiveGateway {
     next_meaningless: Instant,
     /// How long it delivers what it holds when it is stopped.
     drain: Duration,
+    /// Another gateway takes its place when it has ended.
+    restarts: bool,
     /// By side: until when its device, which was deleted, is waited for.
     deleted: [Option<Instant>; 2],
 }
@@ -121,6 +123,7 @@ impl LiveGateway {
             trial: None,
             next_meaningless: Instant::ZERO,
             drain: Duration::ZERO,
+            restarts: false,
             deleted: [None; 2],
         })
     }
@@ -232,6 +235,11 @@ impl LiveGateway {
         self.give_up_fragments(Instant::FAR_FUTURE);
         events::log(&mut self.gateway, &mut self.quotas);
         Ok(())
+    }
+
+    /// Whether it has [run](LiveGateway::run) until another gateway was to take its place.
+    pub fn restarts(&self) -> bool {
+        self.restarts
     }
 
     /// The counters so far.

@@ -8,7 +8,7 @@ mod core_dump;
 pub use core_dump::dump_core_upon_second_quit;
 
 use nix::libc;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use std::collections::VecDeque;
@@ -28,6 +28,8 @@ pub enum Signal {
     Quit,
     /// SIGHUP: the terminal has hung up, or the configuration is to be read again.
     Hangup,
+    /// SIGUSR2: another process takes the place of this one.
+    Restart,
     /// One that has no meaning here, by its number.
     Meaningless(i32),
 }
@@ -36,7 +38,6 @@ pub enum Signal {
 /// process itself, what Rust ignores already (SIGPIPE), and what has a meaning.
 const MEANINGLESS: &[i32] = &[
     libc::SIGUSR1,
-    libc::SIGUSR2,
     libc::SIGALRM,
     libc::SIGVTALRM,
     libc::SIGPROF,
@@ -80,7 +81,7 @@ impl Signals {
     /// When no pipe or handler can be made.
     pub fn catch_all() -> io::Result<Signals> {
         let real_time = libc::SIGRTMIN()..=libc::SIGRTMAX();
-        let all = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].into_iter();
+        let all = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR2].into_iter();
         let all: Vec<i32> = all.chain(MEANINGLESS.iter().copied()).chain(real_time).collect();
         Signals::of(&all, Signal::Hangup)
     }
@@ -110,6 +111,7 @@ impl Signals {
             SIGTERM => Signal::Terminate,
             SIGQUIT => Signal::Quit,
             SIGHUP => self.hangup,
+            SIGUSR2 => Signal::Restart,
             number => Signal::Meaningless(number),
         })
     }

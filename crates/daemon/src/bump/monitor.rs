@@ -43,7 +43,8 @@ const LINKS: u32 = 1;
 #[derive(Debug)]
 pub struct Monitor {
     stop: Option<PipeWriter>,
-    thread: Option<JoinHandle<()>>,
+    /// It returns what it has looked after.
+    thread: Option<JoinHandle<Wire>>,
 }
 
 impl Monitor {
@@ -87,7 +88,7 @@ impl Monitor {
                 round.look(changed);
                 thread::sleep(PAUSE);
                 if is_stopped(&stopped, notices.as_ref(), round.pause()) {
-                    return;
+                    return round.wire;
                 }
                 changed = notices.as_ref().is_some_and(have_said_something);
             }
@@ -96,12 +97,24 @@ impl Monitor {
     }
 }
 
+impl Monitor {
+    /// Ends. Programs that cannot be taken off without loss stay for the gateway that takes this
+    /// one's place.
+    pub fn end_for_successor(mut self) {
+        if let Some(wire) = self.end() {
+            wire.end_for_successor();
+        }
+    }
+
+    fn end(&mut self) -> Option<Wire> {
+        self.stop.take();
+        self.thread.take()?.join().ok()
+    }
+}
+
 impl Drop for Monitor {
     fn drop(&mut self) {
-        self.stop.take();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 

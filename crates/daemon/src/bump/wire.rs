@@ -121,6 +121,14 @@ impl Wire {
         Ok((wire, tuns))
     }
 
+    /// Ends, and leaves on the devices what its successor replaces, if taking it off loses packets.
+    /// Nobody vouches any more, so the programs let everything pass.
+    pub fn end_for_successor(mut self) {
+        for device in self.attached_devices.drain(..) {
+            device.attached.into_iter().for_each(Attached::stay_for_successor);
+        }
+    }
+
     /// What [`Table::begun`] says.
     pub(super) fn begun(&self) -> Result<(u64, u64, u32), Errno> {
         self.table.begun()
@@ -237,8 +245,6 @@ impl Wire {
             };
             attached.push(Attached::new(&program, self.attachment, device, hook)?);
         }
-        // They go in the opposite order: what the first has made for all goes with it.
-        attached.reverse();
         Ok(AttachedDevice { device: device.to_owned(), number, attached })
     }
 

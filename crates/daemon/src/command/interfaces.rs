@@ -123,7 +123,9 @@ pub(super) fn wait(
                 Err(error) => tracing::error!("{error}: nothing is changed"),
             },
             Some(Signal::Meaningless(_)) | None => {}
-            Some(Signal::Interrupt | Signal::Terminate | Signal::Quit) => return Ok(None),
+            Some(Signal::Interrupt | Signal::Terminate | Signal::Quit | Signal::Restart) => {
+                return Ok(None);
+            }
         }
     }
 }

@@ -114,7 +114,10 @@ pub(super) fn run(
     if table.vouching().retract().is_ok() {
         gateway.empty();
     }
-    drop(monitor);
+    match gateway.restarts() {
+        true => monitor.end_for_successor(),
+        false => drop(monitor),
+    }
     gateway.keep_links();
     if soft_state && result.is_ok() {
         leave(&gateway, &left);

@@ -22,7 +22,10 @@ impl LiveGateway {
     /// before.
     pub(super) fn ends_by(&mut self, signal: Signal, draining: bool) -> bool {
         match signal {
-            Signal::Interrupt | Signal::Terminate | Signal::Quit => return true,
+            Signal::Interrupt | Signal::Terminate | Signal::Quit | Signal::Restart => {
+                self.restarts = signal == Signal::Restart;
+                return true;
+            }
             Signal::Hangup if draining => {
                 tracing::info!("SIGHUP: it is draining, and reads no configuration any more");
             }

@@ -151,6 +151,59 @@ fn a_policy_by_interface_holds_and_what_it_leads_elsewhere_is_not_ours() {
     assert_eq!(reflector.stop(), 0, "it went by the third interface");
 }
 
+/// The kernel loses what leaves by a device while its `clsact` is made or deleted.
+#[test]
+fn a_successor_finds_clsact_and_who_ends_for_good_deletes_what_was_made() {
+    let Some(network) = Network::new("heirs") else { return };
+    let takes = |network: &Network, for_successor: bool| {
+        let thread = network.on("m", move || {
+            let set_up = bump::set_up(&BumpConfig {
+                devices: vec!["g2".into()],
+                lan: None,
+                tuns: ["bp-near".into(), "bp-far".into()],
+                offload: Offload::TcpAndUdp,
+                connections: 1000,
+                attachment: Attachment::Clsact,
+                reject_quic: false,
+            });
+            let (wire, table, _tuns) = match set_up {
+                Err(error @ BumpError::Bpf(BpfError::Permission)) => {
+                    eprintln!("skipped: {error}");
+                    return false;
+                }
+                set_up => set_up.unwrap(),
+            };
+            table.vouching().retract().unwrap();
+            match for_successor {
+                true => wire.end_for_successor(),
+                false => drop(wire),
+            }
+            true
+        });
+        let took = thread.join().unwrap();
+        network.await_end_of_devices();
+        took
+    };
+    let filters =
+        || network.run("m", "tc filter show dev g2 egress; tc filter show dev g2 ingress");
+    let disciplines = || network.run("m", "tc qdisc show dev g2");
+    if !takes(&network, true) {
+        return;
+    }
+    let left = filters();
+    assert_eq!(left.matches("bentpipe_take").count(), 2, "{left}");
+    network.transfer("10.77.2.2", 100_000);
+    takes(&network, true);
+    assert_eq!(filters().matches("bentpipe_take").count(), 2, "they are replaced");
+    takes(&network, false);
+    assert!(!disciplines().contains("clsact"), "{}", disciplines());
+    network.run("m", "tc qdisc add dev g2 clsact");
+    takes(&network, true);
+    takes(&network, false);
+    assert_eq!(filters(), "");
+    assert!(disciplines().contains("clsact"), "it is not ours");
+}
+
 /// Marks of others stay on what we put back, and choose nothing of ours.
 #[test]
 fn a_mark_that_a_packet_bore_is_on_what_stands_for_it() {

@@ -86,6 +86,14 @@ impl Attached {
         })
     }
 
+    /// Leaves it attached for the process that takes this one's place, where taking it off loses
+    /// what the device sends meanwhile. The program must know by itself that nobody is there.
+    pub fn stay_for_successor(self) {
+        if let Attached::Clsact { filter } = self {
+            filter.stay();
+        }
+    }
+
     /// Whether it is still attached: it is not where the device has gone, or somebody has detached
     /// it.
     pub fn stands(&self) -> bool {

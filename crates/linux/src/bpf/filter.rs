@@ -1,7 +1,8 @@
 //! Programs as filters of a device's `clsact` queueing discipline (`tc-bpf(8)`), by rtnetlink:
 //! Linux 4.5 and later.
 //!
-//! A filter outlives who has added it, so one of a killed predecessor is replaced.
+//! A filter outlives who has added it, so one of a predecessor is replaced. Its number says whether
+//! `clsact` was made for it: then it goes with the last of them, whichever process that is.
 
 use super::attach::Hook;
 use nix::errno::Errno;
@@ -9,6 +10,7 @@ use nix::libc;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
 };
+use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const REQUEST: u16 = libc::NLM_F_REQUEST as u16;
@@ -33,8 +35,13 @@ const CLSACT_HANDLE: u32 = 0xffff_0000;
 const PRIORITY: u32 = 1 << 16;
 const ALL_PROTOCOLS: u32 = (libc::ETH_P_ALL as u16).to_be() as u32;
 
-/// Of our filters within the priority: others take the first numbers.
+/// Of our filters within the priority, where `clsact` was there before: others take the first
+/// numbers.
 const HANDLES: u32 = 0x39e5_0000;
+/// The same, where it was made for them.
+const HANDLES_OF_MADE: u32 = 0x39e6_0000;
+/// The filter's name has the other bits.
+const NAME: u32 = 0xffff;
 
 /// `struct nlmsghdr`, in bytes.
 const HEADER: usize = 16;
@@ -110,6 +117,8 @@ fn text(text: &str) -> Vec<u8> {
     [text.as_bytes(), &[0]].concat()
 }
 
+const HOOKS: [Hook; 2] = [Hook::Ingress, Hook::Egress];
+
 fn parent(hook: Hook) -> u32 {
     match hook {
         Hook::Ingress => 0xffff_fff2,
@@ -140,8 +149,8 @@ fn has_discipline(device: u32, kind: &[u8]) -> Result<bool, Errno> {
     Ok(found)
 }
 
-/// A device's `clsact`. If it was not there before, it goes once this is dropped and it has no
-/// filters.
+/// A device's `clsact`. If it was made for filters of ours, it goes once this is dropped and it has
+/// no filters. Linux drops what leaves by the device meanwhile, and all that waits there.
 #[derive(Debug)]
 struct Discipline {
     device: u32,
@@ -154,19 +163,41 @@ impl Discipline {
         let discipline = Message::new(kind, flags, device, CLSACT_HANDLE, CLSACT, 0);
         let made = match discipline.attribute(KIND, &text("clsact")).exchange() {
             Ok(_) => true,
-            Err(Errno::EEXIST) if has_clsact(device)? => false,
+            Err(Errno::EEXIST) if has_clsact(device)? => was_made(device)?,
             Err(errno) => return Err(errno),
         };
         Ok(Discipline { device, made })
     }
 
-    fn is_used(&self) -> bool {
-        [Hook::Ingress, Hook::Egress].into_iter().any(|hook| {
-            let kind = libc::RTM_GETTFILTER;
-            let list = Message::new(kind, DUMP, self.device, 0, parent(hook), 0);
-            list.exchange().map_or(true, |filters| filters > 0)
-        })
+    /// The number of the filter that a program of this name is: it takes the place of one of a
+    /// predecessor, and of no other.
+    fn handle(&self, name: &str) -> u32 {
+        let add = |sum: u16, byte: u8| sum.wrapping_mul(31).wrapping_add(byte.into());
+        let numbers = if self.made { HANDLES_OF_MADE } else { HANDLES };
+        numbers | u32::from(name.bytes().fold(0, add))
     }
+
+    fn is_used(&self) -> bool {
+        HOOKS
+            .into_iter()
+            .any(|hook| filters(self.device, hook).exchange().map_or(true, |filters| filters > 0))
+    }
+}
+
+/// Whether the `clsact` that the device has was made for a filter of ours.
+fn was_made(device: u32) -> Result<bool, Errno> {
+    let mut made = false;
+    for hook in HOOKS {
+        filters(device, hook).ask(|message| {
+            let handle = message.get(8..12).map(|it| it.try_into().expect("four"));
+            made |= handle.is_some_and(|it| u32::from_ne_bytes(it) & !NAME == HANDLES_OF_MADE);
+        })?;
+    }
+    Ok(made)
+}
+
+fn filters(device: u32, hook: Hook) -> Message {
+    Message::new(libc::RTM_GETTFILTER, DUMP, device, 0, parent(hook), 0)
 }
 
 impl Drop for Discipline {
@@ -199,11 +230,16 @@ impl Filter {
             .attribute(BPF_FD, &program.as_fd().as_raw_fd().to_ne_bytes())
             .attribute(BPF_NAME, &text(name))
             .attribute(BPF_FLAGS, &ACT_DIRECT.to_ne_bytes());
-        let handle = handle(name);
+        let handle = discipline.handle(name);
         ours(libc::RTM_NEWTFILTER, ACK | CREATE, device, hook, handle)
             .attribute(OPTIONS, &options.0)
             .exchange()?;
         Ok(Filter { hook, handle, discipline })
+    }
+
+    /// Stays attached, until another process [attaches](Filter::new) one of this name.
+    pub(super) fn stay(self) {
+        mem::forget(self);
     }
 
     /// Whether the device still has it.
@@ -211,13 +247,6 @@ impl Filter {
         let Filter { hook, handle, discipline } = self;
         ours(libc::RTM_GETTFILTER, ACK, discipline.device, *hook, *handle).exchange().is_ok()
     }
-}
-
-/// The number of the filter that a program of this name is: it takes the place of one of a
-/// predecessor, and of no other.
-fn handle(name: &str) -> u32 {
-    let sum = name.bytes().fold(0_u16, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    HANDLES | u32::from(sum)
 }
 
 /// A message about our filter.
