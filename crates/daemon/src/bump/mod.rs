@@ -60,7 +60,7 @@ pub enum BumpError {
     #[error(transparent)]
     Interface(#[from] InterfaceError),
     /// The kernel refuses what later ones take.
-    #[error("{source}; {}", too_old(*running))]
+    #[error("{} ({})", too_old(*running), refused(source))]
     OldKernel {
         /// The kernel.
         running: KernelVersion,
@@ -93,6 +93,14 @@ pub fn too_old(KernelVersion(major, minor): KernelVersion) -> String {
     )
 }
 
+/// What an old kernel has refused. Remedies for later ones are none for it.
+fn refused(error: &BumpError) -> String {
+    match error {
+        BumpError::Bpf(BpfError::Permission) => "no permission to load programs".to_owned(),
+        error => error.to_string(),
+    }
+}
+
 /// Where packets are taken, and how.
 #[derive(Debug, Clone)]
 pub struct BumpConfig {
@@ -113,12 +121,12 @@ pub struct BumpConfig {
     pub reject_quic: bool,
 }
 
-/// Whether the kernel lets us share tables with its programs at all.
+/// Whether the kernel takes our programs at all, which are attached nowhere.
 ///
 /// # Errors
 /// [`BumpError`].
 pub fn try_it() -> Result<(), BumpError> {
-    Table::new(1).map(|_| ()).map_err(|error| BumpError::from(error).on(KernelVersion::running()))
+    wire::try_programs().map_err(|error| BumpError::from(error).on(KernelVersion::running()))
 }
 
 /// Whether packets can be taken at a device. Changes nothing.

@@ -234,15 +234,8 @@ impl Wire {
         let number = number_of(device)?;
         let mut attached = Vec::new();
         for ((way, hook), tun) in WAYS.into_iter().zip([self.gives[0].0, self.gives[1].0]) {
-            let load = |links| Program::load("bentpipe_take", take(way, l2, links, tun));
-            let program = match load(self.links()) {
-                // A kernel without IPsec does not know what is asked about that.
-                Err(_) if self.ipsec && way == Way::In => {
-                    self.ipsec = false;
-                    load(self.links())?
-                }
-                loaded => loaded?,
-            };
+            let (program, ipsec) = load_take(way, l2, self.links(), tun)?;
+            self.ipsec = ipsec;
             attached.push(Attached::new(&program, self.attachment, device, hook)?);
         }
         Ok(AttachedDevice { device: device.to_owned(), number, attached })
@@ -250,17 +243,10 @@ impl Wire {
 
     fn links(&self) -> Links {
         Links {
-            paths: self.table.paths.fd(),
-            pieces: self.table.pieces.fd(),
-            values: self.table.vouching.values.fd(),
-            counters: CounterMaps {
-                by_class: self.table.counters.by_class.fd(),
-                by_prefix: self.table.counters.by_prefix.fd(),
-            },
             lan: self.lan.as_ref().map(|lan| lan.set.fd()),
             quic: self.quic,
             ipsec: self.ipsec,
-            seal: SEAL,
+            ..links(&self.table)
         }
     }
 
@@ -277,6 +263,46 @@ impl Wire {
         }
         *numbers = now;
         Ok(())
+    }
+}
+
+/// Whether the kernel takes each program.
+pub(super) fn try_programs() -> Result<(), BpfError> {
+    let table = Table::new(1)?;
+    for (way, _) in WAYS {
+        Program::load("bentpipe_give", give(way, links(&table)))?;
+        load_take(way, FRAME_LEN, links(&table), 1)?;
+    }
+    Ok(())
+}
+
+/// Loads the program that takes packets, and says whether that asks the kernel about IPsec.
+fn load_take(way: Way, l2: usize, links: Links, tun: u32) -> Result<(Program, bool), BpfError> {
+    let load = |ipsec| {
+        let program = take(way, l2, Links { ipsec, ..links }, tun);
+        Ok((Program::load("bentpipe_take", program)?, ipsec))
+    };
+    match load(links.ipsec) {
+        // A kernel without IPsec does not know what is asked about that.
+        Err(_) if links.ipsec && way == Way::In => load(false),
+        loaded => loaded,
+    }
+}
+
+/// What programs share with us, of any interface.
+fn links(table: &Table) -> Links {
+    Links {
+        paths: table.paths.fd(),
+        pieces: table.pieces.fd(),
+        values: table.vouching.values.fd(),
+        counters: CounterMaps {
+            by_class: table.counters.by_class.fd(),
+            by_prefix: table.counters.by_prefix.fd(),
+        },
+        lan: None,
+        quic: false,
+        ipsec: true,
+        seal: SEAL,
     }
 }
 

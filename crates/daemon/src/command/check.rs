@@ -181,11 +181,16 @@ fn of_host() -> Value {
 fn without_interfaces() -> Vec<Problem> {
     let tun = tun::try_it().err().map(|error| Problem::stops("tun", &error));
     let programs = bump::try_it().err().map(|error| Problem::stops("programs", &error));
-    let kernel = old_kernel(KernelVersion::running());
+    let kernel = match &programs {
+        // That says so.
+        Some(_) => None,
+        None => old_kernel(KernelVersion::running()),
+    };
     tun.into_iter().chain(programs).chain(kernel).collect()
 }
 
-/// A kernel on which no gateway was tried. Its distribution may have brought there what one takes.
+/// A kernel on which no gateway was tried, and that takes its programs: its distribution may have
+/// brought there what they need.
 fn old_kernel(running: KernelVersion) -> Option<Problem> {
     let line = bump::too_old(running);
     let (cause, remedy) = line.split_once(": ")?;

@@ -255,8 +255,8 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-/// The exit code where the file is wrong, lest a service manager tries it again: `EX_CONFIG` of
-/// sysexits(3).
+/// The exit code where the file is wrong, or the kernel too old, lest a service manager tries it
+/// again: `EX_CONFIG` of sysexits(3).
 const WRONG_CONFIGURATION: u8 = 78;
 
 /// Runs a gateway, or asks the one that runs.
@@ -286,7 +286,9 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
         (None, Some(path)) => {
             let result = running::run(path, arguments, outputs);
             return match result {
-                Err(error @ Error::Config(_)) => Ok(outputs.fail(&error, WRONG_CONFIGURATION)),
+                Err(error @ (Error::Config(_) | Error::Bump(BumpError::OldKernel { .. }))) => {
+                    Ok(outputs.fail(&error, WRONG_CONFIGURATION))
+                }
                 result => result,
             };
         }
