@@ -19,7 +19,7 @@ help:
 	@echo "make rpm     the same as RPMs"
 	@echo "make dist    static gateways for x86_64, aarch64 and armv7 with checksums and a bill of materials, in out/dist (fetches zig from PyPI)"
 	@echo "make test-packages  both Debian packages looked at by lintian, installed, used, upgraded, removed and purged in a virtual machine with systemd (root; ten minutes)"
-	@echo "make test-kernels  the same package on kernels of several Debian suites, from 5.10 on (root; fetches 400 MB; twenty minutes)"
+	@echo "make test-kernels  the same package on kernels of several Debian suites, from 5.10 on, and on one that is too old (root; fetches 400 MB; twenty minutes)"
 	@echo "make test-rpm  RPMs installed, verified and erased in a root of their own (root)"
 	@echo "make test-container  the container image built and run by buildah over a base of Debian's packages (root)"
 	@echo "make docs    the documentation as a site, in out/site"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs, uses, upgrades, removes and purges both Debian packages in virtual machines with systemd (package-vm.sh):
-# packaging/test/operator.sh is what an operator types by docs/install.md, and packaging/test/lifecycle.sh what may happen
-# later. Before that lintian finds neither an error nor a warning that packaging/debian/*.lintian-overrides does not explain.
+# packaging/test/operator.sh is what an operator types by docs/install.md, on a kernel that has tcx (Debian's backports),
+# and packaging/test/lifecycle.sh what may happen later, on one that has not. Before that lintian finds neither an error nor a warning that packaging/debian/*.lintian-overrides does not explain.
 # Usage: test-packages.sh [BENTPIPE-GATEWAY.deb BENTPIPE.deb]      (without them: those in out/package)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,9 +31,13 @@ stage "$gateway" first.deb next.deb
 stage "$whole" whole.deb whole-next.deb
 
 status=0
-for what in operator lifecycle; do
-    cp "packaging/test/$what.sh" "$trial/in-machine.sh"
-    echo "test-packages: the machine of packaging/test/$what.sh starts, which takes half a minute"
-    scripts/package-vm.sh "$trial" || status=1
-done
+run() { # SCRIPT [KERNEL]
+    local began=$SECONDS
+    cp "packaging/test/$1.sh" "$trial/in-machine.sh"
+    echo "test-packages: the machine of packaging/test/$1.sh starts, which takes half a minute"
+    scripts/package-vm.sh "$trial" "${@:2}" || status=1
+    echo "test-packages: $1 took $((SECONDS - began)) s"
+}
+run operator "$(scripts/vm-kernel.sh bookworm-backports)"
+run lifecycle
 exit "$status"
