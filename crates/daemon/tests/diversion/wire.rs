@@ -191,10 +191,10 @@ fn a_successor_finds_clsact_and_who_ends_for_good_deletes_what_was_made() {
         return;
     }
     let left = filters();
-    assert_eq!(left.matches("bentpipe_take").count(), 2, "{left}");
+    assert_eq!(left.matches("handle").count(), 2, "{left}");
     network.transfer("10.77.2.2", 100_000);
     takes(&network, true);
-    assert_eq!(filters().matches("bentpipe_take").count(), 2, "they are replaced");
+    assert_eq!(filters().matches("handle").count(), 2, "they are replaced");
     takes(&network, false);
     assert!(!disciplines().contains("clsact"), "{}", disciplines());
     network.run("m", "tc qdisc add dev g2 clsact");
