@@ -53,10 +53,13 @@ wait_for_ticks() { # NAME
 silence() { # NAME: in ms, of one that still lasts
     test ! -e "/tmp/ended-$1" && echo "measured: the longest silence of $1: $(($(cat "/tmp/silence-$1") / 1000)) ms"
 }
-# The runs of pings of which no answer came, a line each.
+# The runs of pings that were never answered, a line each. The last ones are still on their way.
 lost_pings() { # OUTPUT-OF-PING, which has the time of each (-D)
     awk -F'[][ =]+' '/icmp_seq=/ { for (i = 1; i < NF; i++) if ($i == "icmp_seq") seq = $(i + 1)
-        if (seq != last + 1) print "lost: " seq - last - 1 ", at " $2 - start " s"; last = seq }' start=$(($(date +%s) - SECONDS)) "$1"
+        at[seq] = $2 - start; if (seq > last) last = seq }
+        END { for (seq = 1; seq <= last; seq++) if (!(seq in at)) {
+            for (run = 1; !(seq + run in at); run++);
+            print "lost: " run ", before " at[seq + run] " s"; seq += run } }' start=$(($(date +%s) - SECONDS)) "$1"
 }
 # Files of random bytes, and something that says a line every 100 ms, for as long as somebody listens.
 serve() { # NAMESPACE
