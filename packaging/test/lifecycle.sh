@@ -184,6 +184,7 @@ cat /tmp/said
 # The last ones are still on their way: it is gaps that count.
 pkill -INT -x ping
 sleep 1
+echo "measured: $(grep -c icmp_seq= /tmp/ping) pings; the first start was before $started s, the first stop after $stopped s"
 lost_pings /tmp/ping >/tmp/gaps
 sed 's/^/measured: pings /' /tmp/gaps
 # Before Linux 6.6 the kernel drops what leaves by an interface while `clsact` is added or removed, which is at the first

@@ -171,9 +171,10 @@ types "it starts" systemctl enable --now $unit
 types "it says that it observes" $ask status
 holds "it observes" is .observes
 types "it is tried for five minutes" $ask enable --try 5min
-holds "a download passes" download small
+# A machine that stands still for 0.8 s has its gateway's watchdog let the kernel forward.
+split_download() { download small && is '.totals.split >= 1'; }
+holds "a download passes, and is split" within 60 split_download
 types "it says what it splits" $ask status
-holds "the download is split" is '.totals.split >= 1'
 echo "measured: $((SECONDS - began)) s from the package to the first split connection, and its download, with $typed commands"
 goes_on split-connection cgi-bin/ticks
 types "it is to split for good" sed -i 's/^observe = true/#observe = true/' /etc/bentpipe/gateway.toml
