@@ -237,7 +237,7 @@ impl LiveGateway {
         Ok(())
     }
 
-    /// Whether it has [run](LiveGateway::run) until another gateway was to take its place.
+    /// Says, when it has [run](LiveGateway::run), that another gateway takes its place.
     pub fn restarts(&self) -> bool {
         self.restarts
     }

@@ -121,7 +121,7 @@ pub struct BumpConfig {
     pub reject_quic: bool,
 }
 
-/// Whether the kernel takes our programs at all, which are attached nowhere.
+/// Loads each program into the kernel, and attaches none.
 ///
 /// # Errors
 /// [`BumpError`].

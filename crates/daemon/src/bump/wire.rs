@@ -121,8 +121,8 @@ impl Wire {
         Ok((wire, tuns))
     }
 
-    /// Ends, and leaves on the devices what its successor replaces, if taking it off loses packets.
-    /// Nobody vouches any more, so the programs let everything pass.
+    /// Ends, and leaves programs for its successor, if taking them off loses packets.
+    /// Nobody vouches any more, so they let everything pass.
     pub fn end_for_successor(mut self) {
         for device in self.attached_devices.drain(..) {
             device.attached.into_iter().for_each(Attached::stay_for_successor);
@@ -266,7 +266,7 @@ impl Wire {
     }
 }
 
-/// Whether the kernel takes each program.
+/// Loads each program, and attaches none.
 pub(super) fn try_programs() -> Result<(), BpfError> {
     let table = Table::new(1)?;
     for (way, _) in WAYS {

@@ -86,8 +86,8 @@ impl Attached {
         })
     }
 
-    /// Leaves it attached for the process that takes this one's place, where taking it off loses
-    /// what the device sends meanwhile. The program must know by itself that nobody is there.
+    /// Ends; a filter of `clsact` stays attached until another process replaces it. Taking it off
+    /// loses what the device sends meanwhile. The program must know by itself that nobody is there.
     pub fn stay_for_successor(self) {
         if let Attached::Clsact { filter } = self {
             filter.stay();
