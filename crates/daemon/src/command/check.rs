@@ -244,4 +244,16 @@ mod tests {
         );
         assert!(old_kernel(KernelVersion(5, 10)).is_none());
     }
+
+    #[test]
+    fn a_secret_is_to_be_read_by_its_owner_and_group_alone() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let advice = |mode| {
+            file.as_file().set_permissions(fs::Permissions::from_mode(mode)).unwrap();
+            open_secret(file.path()).map(|problem| problem.line)
+        };
+        assert_eq!([0o600, 0o640].map(advice), [None, None]);
+        let line = advice(0o644).expect("advice");
+        assert!(line.starts_with("every user may read ") && line.contains("chmod 640 "), "{line}");
+    }
 }
