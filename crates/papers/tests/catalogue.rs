@@ -6,23 +6,25 @@ use bentpipe_papers::catalogue::{
     Catalogue, ClaimMethod, Files, Paper, Witness, figure_digest, frozen,
 };
 use bentpipe_papers::functions;
-use bentpipe_papers::live::{LiveResults, inputs, path};
+use bentpipe_papers::live::{LiveResults, inputs};
 use bentpipe_papers::report::{ClaimClass, placeholder, placeholder_parts};
 use bentpipe_papers::sensitivity::{self, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 fn catalogue() -> Catalogue {
-    Catalogue::read(Files::built_in()).unwrap_or_else(|error| panic!("{error}"))
+    Catalogue::read(crate::folder()).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// But for what real hosts gave, of which the folder has rows.
 #[test]
 fn the_folder_is_what_is_in_the_program() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
-    let there = Files::of_folder(&folder).unwrap();
+    let there = crate::folder();
     let built_in = Files::built_in();
-    assert_eq!(there.paths().collect::<Vec<_>>(), built_in.paths().collect::<Vec<_>>());
-    assert!(Catalogue::read(there).is_ok());
+    let without_rows = there.paths().filter(|path| !path.ends_with(".live.csv"));
+    assert_eq!(without_rows.collect::<Vec<_>>(), built_in.paths().collect::<Vec<_>>());
+    assert!(built_in.compressed().is_empty());
+    assert!(Catalogue::read(built_in).is_ok());
 }
 
 #[test]
@@ -162,7 +164,8 @@ fn packets_of_each_scenario_can_be_recorded() {
     }
 }
 
-/// What was measured of scenarios as they were counts no more, and goes.
+/// What was measured of scenarios as they were counts no more, and goes. Rows are what single flows
+/// give.
 #[test]
 fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
     let catalogue = catalogue();
@@ -179,6 +182,9 @@ fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
                 points
             })
             .collect();
+        if !kept.points.is_empty() {
+            kept.check(catalogue.files(), &figure.id).unwrap_or_else(|why| panic!("{why}"));
+        }
         for point in &kept.points {
             let known = inputs.contains(&(point.scenario.as_str(), point.inputs.clone()));
             assert!(
@@ -187,11 +193,14 @@ fn what_is_kept_of_real_hosts_is_of_what_figures_say_now() {
                 figure.id, point.scenario, point.at
             );
         }
-        figures.insert(path(&figure.id));
+        figures.insert(figure.id.as_str());
     }
-    let files = catalogue.files().paths().filter(|path| path.ends_with(".live.toml"));
-    for file in files {
-        assert!(figures.contains(file), "{file} is of no figure");
+    let compressed = catalogue.files().compressed().keys().map(String::as_str);
+    for file in catalogue.files().paths().chain(compressed) {
+        let of = [".live.toml", ".live.csv", ".flows.csv.gz"]
+            .iter()
+            .find_map(|end| file.strip_suffix(end));
+        assert!(of.is_none_or(|of| figures.contains(of)), "{file} is of no figure");
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod drawings;
 mod live_results;
+mod live_rows;
 mod measure;
 pub mod packets;
 mod part;
@@ -9,7 +10,7 @@ mod reduce;
 pub mod trace;
 
 pub use drawings::Drawing;
-pub use live_results::{Conditions, LivePointResults, LiveResults, Machine, inputs, path};
+pub use live_results::{Conditions, LiveFlows, LivePointResults, LiveResults, Machine, inputs};
 pub(crate) use measure::by_run;
 pub use measure::{Number, measure};
 pub(crate) use part::cells;
