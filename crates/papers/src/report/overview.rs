@@ -73,11 +73,12 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
                 reproduced with the chosen value and different with another, or the other way round; what is undecided \
                 with another value does not count against it. The intervals hold together with 95 % (Bonferroni). How \
                 many runs are made is the scenario's: a number, or as many as it takes until their spread is small, \
-                within two numbers. No verdict changes it. What is accepted of bbn and sfu was frozen before anything \
-                was run, but for the changes below; of the other three papers the history does not show it.";
+                within two numbers. No verdict changes it. What is accepted of bbn and sfu was frozen before \
+                their figures were run, but for the changes below (papers/frozen.toml names the commits, and what was \
+                known of the same paths by then); of the other three papers the history does not show it.";
     let words = "In ACM's words, this is a replication: other code on other machines, from what the papers print. What \
-                 this program found is repeated by the command below, to the digit, and derived again from kept raw \
-                 data by another.";
+                 was simulated is repeated by `make papers`, to the digit; all is derived again from kept raw data by \
+                 `make artifact`.";
     vec![
         Block::Paragraph(vec![Inline::Strong(said)]),
         Block::text(apart),
