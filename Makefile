@@ -95,7 +95,7 @@ docs: cargo
 papers: cargo apt-tests
 	@scripts/papers_tests.py out/papers/tests.json
 	@cargo build --release --quiet --bin bentpipe
-	@$(TARGET_DIR)/release/bentpipe papers --all --docs docs/papers
+	@$(TARGET_DIR)/release/bentpipe papers --all --papers papers --docs docs/papers
 
 # Runs that make papers has made are not made again.
 artifact: cargo

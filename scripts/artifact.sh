@@ -10,7 +10,7 @@ out=out/artifact
 name=bentpipe-papers
 rm -rf "${out:?}"
 mkdir -p "$out"
-"$program" papers --all --quiet --artifact "$out/$name" "$@" >/dev/null
+"$program" papers --all --papers papers --quiet --artifact "$out/$name" "$@" >/dev/null
 # The same files make the same archive.
 tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --directory "$out" "$name" |
     xz --threads=0 >"$out/$name.tar.xz"

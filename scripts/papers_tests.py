@@ -80,6 +80,9 @@ def outcome(name: str, given: dict[str, str]) -> str | None:
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    # Of the sources as they are when the first one is built.
+    log = ["git", "log", "-1", "--format=%h of %cs", "--abbrev=12"]
+    commit = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     groups = defaultdict(list)
     for at in sorted(places()):
         if not at.startswith(MEASURED):
@@ -90,8 +93,6 @@ def main() -> None:
         for at in ats:
             if result := outcome(trial(at), given):
                 tests[at] = result
-    log = ["git", "log", "-1", "--format=%h of %cs", "--abbrev=12"]
-    commit = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"commit": commit or "unknown", "tests": tests}, indent=1) + "\n")

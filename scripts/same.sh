@@ -59,7 +59,7 @@ fi
 rm "$now/behaviour.log"
 
 step "papers $papers"
-"$bentpipe" papers "$papers" --quiet --output "$target/same/papers" --docs "$now/papers" >/dev/null ||
+"$bentpipe" papers "$papers" --papers papers --quiet --output "$target/same/papers" --docs "$now/papers" >/dev/null ||
     compgen -G "$now/papers/*.md" >/dev/null
 find "$now/papers" -name '*.md' -exec sed -i 's/Made at commit .*/Made at a commit./' {} +
 

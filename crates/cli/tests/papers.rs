@@ -118,7 +118,10 @@ fn look(page: &Path, size: &str) -> (String, String) {
 #[test]
 fn quick_figures_are_as_they_are_kept_and_a_browser_shows_them() {
     let folder = tempfile::tempdir().unwrap();
-    let run = papers(&["--quick", "--quiet", "--docs", "docs", "--json"], folder.path());
+    let texts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+    let texts = texts.to_str().unwrap();
+    let arguments = ["--quick", "--quiet", "--papers", texts, "--docs", "docs", "--json"];
+    let run = papers(&arguments, folder.path());
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     assert!(json["measured"]["reproduced"].as_u64().unwrap() > 50, "{json}");

@@ -111,25 +111,28 @@ impl Artifact {
                 artifact.write(&format!("{PAPERS}/{path}"), text)?;
             }
         }
+        for (path, bytes) in files.compressed() {
+            artifact.write(&format!("{PAPERS}/{path}"), bytes)?;
+        }
         for run in runs {
             let name = run.file_name().unwrap_or_default();
             copy(run, &artifact.folder.join(RUNS).join(name))?;
         }
         let origin = serde_json::to_string_pretty(&artifact.origin)?;
-        artifact.write(ORIGIN, &(origin + "\n"))?;
+        artifact.write(ORIGIN, origin + "\n")?;
         Ok(artifact)
     }
 
-    /// Writes a text into it.
+    /// Writes a file into it.
     ///
     /// # Errors
     /// [`ArtifactError`].
-    pub fn write(&self, name: &str, text: &str) -> Result<(), ArtifactError> {
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<(), ArtifactError> {
         let path = self.folder.join(name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed(folder))?;
         }
-        fs::write(&path, text).map_err(failed(&path))
+        fs::write(&path, bytes).map_err(failed(&path))
     }
 
     /// Writes the checksums of all that is in it.
@@ -142,7 +145,7 @@ impl Artifact {
             let digest = digest(&self.folder.join(&name))?;
             sums.push_str(&format!("{digest}  {name}\n"));
         }
-        self.write(SUMS, &sums)
+        self.write(SUMS, sums)
     }
 
     /// Opens the artifact in `folder`, whose files are all as they were written.

@@ -196,7 +196,7 @@ fn the_matrix_of_transfers_is_one_experiment() {
 /// sixteen round trips.
 #[test]
 fn real_hosts_wait_for_sixteen_round_trips() {
-    let kept = LiveResults::read(&Files::built_in(), "bharadwaj-2001/fig-8").unwrap();
+    let kept = LiveResults::read(&crate::folder(), "bharadwaj-2001/fig-8").unwrap();
     let mut rates = BTreeSet::new();
     for point in &kept.points {
         let page = point.at["flow.main.page"].as_str();
@@ -205,7 +205,7 @@ fn real_hosts_wait_for_sixteen_round_trips() {
         if page == "bharadwaj-2001-1" || !serial {
             continue;
         }
-        let times = &point.flow["main"]["completion_mean_s"];
+        let times = &point.flow["main"].columns["completion_mean_s"];
         assert!(times.iter().all(|time| *time >= 8.0), "{page} with {:?}: {times:?}", point.at);
         rates.insert((page, point.at["link.sat.rate"].as_str()));
     }

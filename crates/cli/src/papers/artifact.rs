@@ -34,11 +34,11 @@ pub(super) fn write(
         .replace("{oldest}", env!("CARGO_PKG_RUST_VERSION"));
     let artifact = Artifact::begin(folder, origin, catalogue.files(), runs)?;
     match fs::read_to_string(output.join(TESTS)) {
-        Ok(tests) => artifact.write(TESTS, &tests)?,
+        Ok(tests) => artifact.write(TESTS, tests)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error.into()),
     }
-    artifact.write("README.md", &readme)?;
+    artifact.write("README.md", readme)?;
     report::write_docs(catalogue, report, output, &artifact.path(PAGES))?;
     artifact.seal()?;
     Ok(())

@@ -79,5 +79,8 @@ pub(super) fn results(
     if score.not_run > 0 {
         writeln!(out, "of figures that were not run now: {}", score.not_run)?;
     }
+    if !catalogue.files().has_live_rows() {
+        writeln!(out, "claims that real hosts decide wait: `--papers DIR` has what these gave")?;
+    }
     Ok(())
 }

@@ -255,10 +255,11 @@ fn one(
         graph(&ran, catalogue, figure, options)?;
     }
     let failed = |why: String| RunError::Failed { figure: figure.id.clone(), why };
+    let tables = ran.tables(figure).map_err(failed)?;
     let beside = Comparison::all(figure, &ran).map_err(failed)?;
     let wall_s = begin.elapsed().as_secs_f64();
     let (figure, runs) = (figure.id.clone(), ran.runs());
-    let judged = report::Judgement { figure, claims, drawings, beside, runs, wall_s };
+    let judged = report::Judgement { figure, claims, tables, drawings, beside, runs, wall_s };
     Ok((judged, ran.stored().collect()))
 }
 

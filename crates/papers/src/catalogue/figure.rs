@@ -3,6 +3,7 @@
 
 use super::claim::ClaimFile;
 use super::expression::definitions;
+use super::layout::LayoutFile;
 use super::{CatalogueError, Claim, Files, FreeParameter, FreeValue, Layout, Live, Measure, parse};
 use bentpipe_lab::ExperimentPart;
 use bentpipe_scenario::{Change, Experiment};
@@ -72,7 +73,7 @@ struct FigureFile {
     #[serde(default)]
     joined: BTreeMap<String, Vec<[String; 2]>>,
     #[serde(default)]
-    table: BTreeMap<String, Layout>,
+    table: BTreeMap<String, LayoutFile>,
     /// What several of its expressions share.
     #[serde(default)]
     define: BTreeMap<String, String>,
@@ -95,6 +96,10 @@ pub(super) fn read(
     let definitions = definitions(&read.define).map_err(wrong)?;
     let claims = read.claim.into_iter().map(|(id, claim)| claim.read(id, &default, &definitions));
     let claims = claims.collect::<Result<Vec<_>, String>>().map_err(wrong)?;
+    let table = |(name, table): (String, LayoutFile)| {
+        table.read(&name, &definitions).map(|table| (name, table))
+    };
+    let tables = read.table.into_iter().map(table).collect::<Result<_, String>>().map_err(wrong)?;
     Ok(Figure {
         id: format!("{paper}/{file}"),
         title: read.title,
@@ -106,7 +111,7 @@ pub(super) fn read(
         scenarios: read.scenario,
         pictures: read.pictures,
         joined: read.joined,
-        tables: read.table,
+        tables,
         free: read.free,
         changes: BTreeMap::new(),
         seed,

@@ -1,4 +1,7 @@
-//! The texts in `papers/`: those in the program, or a folder's instead.
+//! The files in `papers/`: those in the program, or a folder's instead.
+//!
+//! The rows of real hosts are in the folder alone: the program would be larger by them, and only a
+//! whole report needs them.
 
 use super::CatalogueError;
 use std::collections::BTreeMap;
@@ -7,11 +10,16 @@ use std::path::Path;
 
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../../papers"]
+#[exclude = "*.live.csv"]
+#[exclude = "*.gz"]
 struct BuiltIn;
 
-/// Texts by their paths, which have `/` between their parts.
+/// Texts and compressed files by their paths, which have `/` between their parts.
 #[derive(Debug, Clone)]
-pub struct Files(BTreeMap<String, String>);
+pub struct Files {
+    texts: BTreeMap<String, String>,
+    compressed: BTreeMap<String, Vec<u8>>,
+}
 
 impl Files {
     /// What is compiled into the program.
@@ -20,7 +28,8 @@ impl Files {
             let file = BuiltIn::get(path).map(|file| file.data.into_owned()).unwrap_or_default();
             String::from_utf8_lossy(&file).into_owned()
         };
-        Files(BuiltIn::iter().map(|path| (path.to_string(), text(&path))).collect())
+        let texts = BuiltIn::iter().map(|path| (path.to_string(), text(&path))).collect();
+        Files { texts, compressed: BTreeMap::new() }
     }
 
     /// What is in `folder` and in the folders in it.
@@ -28,18 +37,28 @@ impl Files {
     /// # Errors
     /// Something cannot be read, or is no text.
     pub fn of_folder(folder: &Path) -> Result<Files, CatalogueError> {
-        let mut files = BTreeMap::new();
+        let mut files = Files { texts: BTreeMap::new(), compressed: BTreeMap::new() };
         for entry in entries(folder)? {
             let name = file_name(&entry);
             if entry.is_dir() {
                 for inner in entries(&entry)?.iter().filter(|inner| inner.is_file()) {
-                    files.insert(format!("{name}/{}", file_name(inner)), text(inner)?);
+                    files.add(format!("{name}/{}", file_name(inner)), inner)?;
                 }
             } else {
-                files.insert(name, text(&entry)?);
+                files.add(name, &entry)?;
             }
         }
-        Ok(Files(files))
+        Ok(files)
+    }
+
+    fn add(&mut self, name: String, path: &Path) -> Result<(), CatalogueError> {
+        if name.ends_with(".gz") {
+            let bytes = fs::read(path).map_err(|error| read_error(path, &error))?;
+            self.compressed.insert(name, bytes);
+        } else {
+            self.texts.insert(name, text(path)?);
+        }
+        Ok(())
     }
 
     /// A file's text.
@@ -47,7 +66,7 @@ impl Files {
     /// # Errors
     /// There is no such file.
     pub fn text(&self, path: &str) -> Result<&str, CatalogueError> {
-        self.0.get(path).map(String::as_str).ok_or_else(|| CatalogueError::Read {
+        self.texts.get(path).map(String::as_str).ok_or_else(|| CatalogueError::Read {
             path: path.to_owned(),
             why: "there is no such file".to_owned(),
         })
@@ -55,12 +74,22 @@ impl Files {
 
     /// Whether there is such a file.
     pub fn has(&self, path: &str) -> bool {
-        self.0.contains_key(path)
+        self.texts.contains_key(path)
     }
 
-    /// The paths, in order.
+    /// Whether they have what real hosts gave.
+    pub fn has_live_rows(&self) -> bool {
+        self.paths().any(|path| path.ends_with(".live.csv"))
+    }
+
+    /// The compressed files, by their paths.
+    pub fn compressed(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.compressed
+    }
+
+    /// The texts' paths, in order.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.texts.keys().map(String::as_str)
     }
 }
 

@@ -33,7 +33,7 @@ pub use files::Files;
 pub use free::{FreeParameter, FreeValue};
 pub use freeze::{Change, frozen};
 pub use future_work::Question;
-pub use layout::Layout;
+pub use layout::{Cells, Layout};
 pub use ledger::{Decided, Decision, Ledger, figure_digest};
 pub use live::Live;
 pub(crate) use live::{same, text};

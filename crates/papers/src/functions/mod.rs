@@ -1,5 +1,9 @@
-//! Computations that no expression is: what is read off packets, rounds and episodes. Each is
-//! registered under its claim's id.
+//! Computations that no expression is, each registered under its claim's id.
+//!
+//! A function stays where a claim needs the fate of each packet, rounds of slow start or episodes
+//! of a recovery. It stays where it walks through samples, runs or a model step by step, and where
+//! the jackknife chooses again in each of its samples. One such number keeps the claim's others
+//! here, too. All else is an expression in the figure's file.
 
 mod bharadwaj;
 mod four_packets;

@@ -11,7 +11,7 @@ mod runs;
 mod splits;
 mod tries;
 
-pub use crate::run::{Conditions, LivePointResults, LiveResults, Machine, inputs, path};
+pub use crate::run::{Conditions, LiveFlows, LivePointResults, LiveResults, Machine, inputs};
 pub use comparison::{Agreement, Comparison, ComparisonRow};
 pub use jobs::{LiveEvent, LiveOptions, MadeRuns, make_missing};
 pub use load::Load;

@@ -4,13 +4,12 @@ use super::jobs::Job;
 use super::load::Load;
 use super::{
     Comparison, LiveOptions, LivePointResults, LiveRequest, LiveResults, LiveRunner, Machine,
-    Programs, path,
+    Programs,
 };
 use crate::catalogue::{Figure, Files, Live};
 use crate::judge::live_claims;
 use crate::run::{Options, Ran, RunError};
 use crate::verdict::Judged;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -123,23 +122,11 @@ impl<'a, P: Sync> LivePlan<'a, P> {
                 }
             }
         }
-        let text = kept.text().map_err(|error| failed(error.to_string()))?;
-        for folder in folders {
-            write(folder, figure, &text)?;
-        }
-        ran.live = kept;
+        ran.live = kept.keep(&figure.id, folders)?;
         let claims = live_claims(figure, &ran).map_err(failed)?;
         let beside = Comparison::all(figure, &ran).map_err(failed)?;
         Ok(Measured { figure: figure.id.clone(), beside, claims })
     }
-}
-
-fn write(folder: &Path, figure: &Figure, text: &str) -> io::Result<()> {
-    let path = folder.join(path(&figure.id));
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(path, text)
 }
 
 /// One experiment's points on real hosts.

@@ -22,6 +22,7 @@ use crate::run::Drawing;
 use crate::tested::Tested;
 use crate::verdict::Judged;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -43,6 +44,8 @@ pub struct Judgement {
     pub figure: String,
     /// Its claims with what was found.
     pub claims: Vec<Judged>,
+    /// The cells that are no claim's, row by row, by the tables' names.
+    pub tables: BTreeMap<String, Vec<Vec<f64>>>,
     /// Its pictures.
     pub drawings: Vec<Drawing>,
     /// What real hosts have given, beside the simulator.

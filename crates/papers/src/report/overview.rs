@@ -47,7 +47,8 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     );
     let apart = format!(
         "Not among them: {} calibrated claims ({} hold), and {} that share a number or a cause with another. A claim is \
-         calibrated if a parameter was fitted, after a first result, until it held: that confirms nothing. Arithmetic comes to the papers' in {}. {} sweeps were drawn. {} requirements are held by tests{}; {} \
+         calibrated if a parameter was changed after a first result with this claim in view: whatever its verdict is now, it \
+         confirms nothing. Arithmetic comes to the papers' in {}. {} sweeps were drawn. {} requirements are held by tests{}; {} \
          questions are answered by a page.",
         score.calibrated.of,
         score.calibrated.holds,
@@ -73,11 +74,14 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
                 reproduced with the chosen value and different with another, or the other way round; what is undecided \
                 with another value does not count against it. The intervals hold together with 95 % (Bonferroni). How \
                 many runs are made is the scenario's: a number, or as many as it takes until their spread is small, \
-                within two numbers. No verdict changes it. What is accepted of bbn and sfu was frozen before anything \
-                was run, but for the changes below; of the other three papers the history does not show it.";
+                within two numbers. No verdict changes it. What is accepted of bbn and sfu was frozen before \
+                their figures were run, but for the changes below (papers/frozen.toml names the commits, and what was \
+                known of the same paths by then); of the other three papers the history does not show it. What is simulated alone \
+                has one seed, which was new at 07b25f5b. The decisions that follow that commit in the list below were \
+                made with its numbers in view.";
     let words = "In ACM's words, this is a replication: other code on other machines, from what the papers print. What \
-                 this program found is repeated by the command below, to the digit, and derived again from kept raw \
-                 data by another.";
+                 was simulated is repeated by `make papers`, to the digit; all is derived again from kept raw data by \
+                 `make artifact`.";
     vec![
         Block::Paragraph(vec![Inline::Strong(said)]),
         Block::text(apart),

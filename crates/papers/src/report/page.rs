@@ -60,8 +60,8 @@ fn of_figure(report: &Report, figure: &Figure, judgement: &Judgement, folder: &P
         }
     }
     blocks.extend(other_values(figure, &judgement.claims));
-    for layout in figure.tables.values() {
-        blocks.push(Block::Table(layout.title.clone(), tables::cells(layout, judgement)));
+    for (name, layout) in &figure.tables {
+        blocks.push(Block::Table(layout.title.clone(), tables::cells(name, layout, judgement)));
     }
     let mut more = Vec::new();
     more.extend(figure.chosen.as_deref().map(|text| said("Chosen.", text)));

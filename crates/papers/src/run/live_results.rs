@@ -1,28 +1,29 @@
-//! What was measured, as a file beside the figure's: `NAME/fig-….live.toml`, written by
-//! `bentpipe papers --live --keep`.
+//! Results of real hosts, in files beside the figure's.
+//!
+//! `bentpipe papers --live --keep` writes them: `NAME/fig-….live.toml` has the machine, `.live.csv`
+//! the rows, `.flows.csv.gz` the same of single flows. The rows of kinds are the means of these.
 //!
 //! A point is known by its inputs, so that what was measured of a scenario that has changed since
 //! counts no more.
 
+use super::live_rows::{self, COLUMNS};
 use super::{PointRuns, cells};
 use crate::catalogue::{CatalogueError, Files, parse_if_there};
 use bentpipe_lab::RunRecord;
 use bentpipe_lab::tables::Table;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
-
-/// What is kept of each flow, if it was measured.
-const COLUMNS: [&str; 6] =
-    ["goodput_bps", "completion_mean_s", "segments", "retransmissions", "timeouts", "recoveries"];
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::Path;
 
 /// What is kept of each gateway.
 const OF_GATEWAYS: [&str; 3] = ["split_flows", "released_flows", "lost_bytes"];
 
 /// What a file begins with.
-const HEAD: &str = "# What real hosts have given, written by `bentpipe papers --live --keep`. Numbers stand in the order of runs.\n\
-                    # late: the share of packets that a link released more than 1 ms late, of the worst link;\n\
-                    # late-p99-ms: by how much at most 99 % of them were late; busy: the share of the processors that was in use.\n\n";
+const HEAD: &str = "# On what real hosts have given the rows of the .live.csv beside this, and the digest of the rows of single\n\
+                    # flows; written by `bentpipe papers --live --keep`.\n\n";
 
 /// What was measured of a figure.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -32,10 +33,12 @@ pub struct LiveResults {
     /// settings.
     #[serde(default)]
     pub kernel_settings: Vec<String>,
+    /// The digest of the compressed rows of single flows.
+    pub flows_sha256: String,
     /// On what.
     pub machine: Machine,
     /// Each point.
-    #[serde(default, rename = "point")]
+    #[serde(skip)]
     pub points: Vec<LivePointResults>,
 }
 
@@ -74,9 +77,17 @@ pub struct Conditions {
     pub packets: BTreeMap<String, f64>,
 }
 
+/// Flows of a kind (`h.1`, `h.2`), or a single one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LiveFlows {
+    /// Their count.
+    pub count: usize,
+    /// The mean of each column, by run.
+    pub columns: BTreeMap<String, Vec<f64>>,
+}
+
 /// A point of an experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct LivePointResults {
     /// The experiment.
     pub scenario: String,
@@ -91,24 +102,35 @@ pub struct LivePointResults {
     /// The swept fields and their values, for readers.
     pub at: BTreeMap<String, String>,
     /// What was read off the packets of a link, by run.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub packets: BTreeMap<String, Vec<f64>>,
     /// What each gateway has said of itself, by run.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gateway: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// What each flow's columns have, by run.
-    pub flow: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// The columns of flows, by their kinds.
+    pub flow: BTreeMap<String, LiveFlows>,
 }
 
 /// The file of the figure with this id, from the papers' folder on.
-pub fn path(figure: &str) -> String {
+fn path(figure: &str) -> String {
     format!("{figure}.live.toml")
+}
+
+/// The file of its rows.
+fn rows_path(figure: &str) -> String {
+    format!("{figure}.live.csv")
+}
+
+/// The file of its rows of single flows.
+fn flows_path(figure: &str) -> String {
+    format!("{figure}.flows.csv.gz")
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A digest of a point's canonical text: of all that a run of it comes from, its number apart.
 pub fn inputs(canonical: &str) -> String {
-    let digest = Sha256::digest(canonical);
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(canonical)[..8])
 }
 
 impl LiveResults {
@@ -117,15 +139,54 @@ impl LiveResults {
     /// # Errors
     /// [`CatalogueError`].
     pub fn read(files: &Files, figure: &str) -> Result<LiveResults, CatalogueError> {
-        parse_if_there(files, &path(figure))
+        let mut kept: LiveResults = parse_if_there(files, &path(figure))?;
+        let rows = rows_path(figure);
+        if files.has(&rows) {
+            let wrong = |why: String| CatalogueError::content(&rows, why);
+            kept.points = live_rows::read(files.text(&rows)?).map_err(wrong)?;
+        }
+        Ok(kept)
     }
 
-    /// As the file's text.
+    /// Compares the rows with those of single flows, and these with their digest.
     ///
     /// # Errors
-    /// A number cannot be written.
-    pub fn text(&self) -> Result<String, toml::ser::Error> {
-        Ok(format!("{HEAD}{}", toml::to_string(self)?))
+    /// The difference, in a sentence.
+    pub fn check(&self, files: &Files, figure: &str) -> Result<(), String> {
+        let path = flows_path(figure);
+        let bytes = files.compressed().get(&path).ok_or_else(|| format!("there is no {path}"))?;
+        if hexadecimal(&Sha256::digest(bytes)) != self.flows_sha256 {
+            return Err(format!("{path} has another digest"));
+        }
+        let single = live_rows::read(&live_rows::decompress(bytes)?)?;
+        if !single.iter().map(LivePointResults::by_kind).eq(self.points.iter().cloned()) {
+            return Err(format!("{} is not what {path} gives", rows_path(figure)));
+        }
+        Ok(())
+    }
+
+    /// Writes the files into each of `folders`. The result has kinds of flows.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn keep(mut self, figure: &str, folders: &[&Path]) -> io::Result<LiveResults> {
+        let flows = live_rows::compress(&live_rows::text(&self.points).map_err(io::Error::other)?);
+        let flows = flows.map_err(io::Error::other)?;
+        self.flows_sha256 = hexadecimal(&Sha256::digest(&flows));
+        self.points = self.points.iter().map(LivePointResults::by_kind).collect();
+        let rows = live_rows::text(&self.points).map_err(io::Error::other)?;
+        let about = toml::to_string(&self).map_err(io::Error::other)?;
+        for folder in folders {
+            let write = |path: String, bytes: &[u8]| {
+                let path = folder.join(path);
+                path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fs::write(path, bytes)
+            };
+            write(path(figure), format!("{HEAD}{about}").as_bytes())?;
+            write(rows_path(figure), rows.as_bytes())?;
+            write(flows_path(figure), &flows)?;
+        }
+        Ok(self)
     }
 
     /// What the simulator gives of a flow's column, by run; of several flows of a kind their mean.
@@ -144,7 +205,7 @@ impl LiveResults {
 }
 
 impl LivePointResults {
-    /// What runs have given at a point of the experiment `scenario`.
+    /// The results of runs at a point of `scenario`, flow by flow.
     pub fn new(
         scenario: &str,
         point: &PointRuns,
@@ -162,7 +223,7 @@ impl LivePointResults {
                 };
                 (name.clone(), wanted.iter().filter_map(column).collect())
             };
-            names.map(|name| of(name.text())).collect()
+            names.map(|name| of(name.text())).collect::<BTreeMap<_, _>>()
         };
         let mut packets: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for (name, value) in runs.iter().flat_map(|(_, one)| &one.packets) {
@@ -177,7 +238,10 @@ impl LivePointResults {
             at: point.values.iter().cloned().collect(),
             packets,
             gateway: columns(Table::Gateways, "gateway", &OF_GATEWAYS),
-            flow: columns(Table::Results, "flow", &COLUMNS),
+            flow: columns(Table::Results, "flow", &COLUMNS)
+                .into_iter()
+                .map(|(name, columns)| (name, LiveFlows { count: 1, columns }))
+                .collect(),
         })
     }
 
@@ -186,24 +250,46 @@ impl LivePointResults {
         self.late.len()
     }
 
+    /// The same with flows of a kind as one, whose columns are means.
+    #[must_use]
+    pub fn by_kind(&self) -> LivePointResults {
+        let kinds: BTreeSet<&str> = self.flow.keys().map(|name| kind(name)).collect();
+        let of = |column: &str, name: &str| {
+            let found = self.flow.get(name).and_then(|flow| flow.columns.get(column)).cloned();
+            found.ok_or_else(String::new)
+        };
+        let together = |kind: &str| LiveFlows {
+            count: self.flow.keys().filter(|name| self::kind(name) == kind).count(),
+            columns: COLUMNS
+                .iter()
+                .filter_map(|&column| {
+                    let mean = of_kind(kind, |name| of(column, name)).ok()?;
+                    Some((column.to_owned(), mean))
+                })
+                .collect(),
+        };
+        let flow = kinds.into_iter().map(|kind| (kind.to_owned(), together(kind))).collect();
+        LivePointResults { flow, ..self.clone() }
+    }
+
     /// What a flow's column has, by run; of several flows of a kind their mean.
     ///
     /// # Errors
     /// It is not there.
     pub fn samples(&self, flow: &str, column: &str) -> Result<Vec<f64>, String> {
-        let of = |name: &str| {
-            let samples = self.flow.get(name).and_then(|columns| columns.get(column)).cloned();
-            samples.ok_or_else(|| format!("{column} of {flow} was not measured"))
-        };
-        of_kind(flow, of)
+        let samples = self.flow.get(flow).and_then(|flows| flows.columns.get(column)).cloned();
+        samples.ok_or_else(|| format!("{column} of {flow} was not measured"))
     }
 }
 
+/// The kind of a flow: its name without the number of several.
+fn kind(name: &str) -> &str {
+    let numbered = |number: &str| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    name.rsplit_once('.').filter(|(_, number)| numbered(number)).map_or(name, |(kind, _)| kind)
+}
+
 /// What is `of` a flow, by run; of several of a kind (`flow.1`, `flow.2`) their mean.
-pub(super) fn of_kind(
-    flow: &str,
-    of: impl Fn(&str) -> Result<Vec<f64>, String>,
-) -> Result<Vec<f64>, String> {
+fn of_kind(flow: &str, of: impl Fn(&str) -> Result<Vec<f64>, String>) -> Result<Vec<f64>, String> {
     let wrong = match of(flow) {
         Ok(samples) => return Ok(samples),
         Err(wrong) => wrong,
@@ -219,11 +305,13 @@ pub(super) fn of_kind(
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_is_kept_is_read_as_it_was_written() {
-        let columns = BTreeMap::from([("goodput_bps".to_owned(), vec![1.25e6, 1e6])]);
+    fn point() -> LivePointResults {
+        let flow = |goodputs: &[f64]| LiveFlows {
+            count: 1,
+            columns: BTreeMap::from([("goodput_bps".to_owned(), goodputs.to_vec())]),
+        };
         let split = BTreeMap::from([("split_flows".to_owned(), vec![1.0, 1.0])]);
-        let point = LivePointResults {
+        LivePointResults {
             scenario: "x".to_owned(),
             inputs: "00ff".to_owned(),
             late: vec![0.0, 0.01],
@@ -232,19 +320,41 @@ mod tests {
             at: BTreeMap::from([("link.sat.delay".to_owned(), "9400us".to_owned())]),
             packets: BTreeMap::from([("lost".to_owned(), vec![3.0, 4.0])]),
             gateway: BTreeMap::from([("g1".to_owned(), split)]),
-            flow: BTreeMap::from([("main".to_owned(), columns)]),
-        };
-        let kept = LiveResults {
+            flow: BTreeMap::from([
+                ("main".to_owned(), flow(&[1.25e6, 1e6 / 3.0])),
+                ("h.1".to_owned(), flow(&[1.0, 2.0])),
+                ("h.2".to_owned(), flow(&[3.0, 6.0])),
+            ]),
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = LivePointResults { scenario: "y".to_owned(), ..point() };
+        let other = LivePointResults { packets: BTreeMap::new(), at: BTreeMap::new(), ..other };
+        let measured = LiveResults {
             kernel_settings: vec!["a".to_owned()],
-            points: vec![point],
+            points: vec![point(), other],
             ..LiveResults::default()
         };
-        let text = kept.text().unwrap();
-        assert!(text.starts_with("# What real hosts"), "{text}");
-        assert_eq!(toml::from_str::<LiveResults>(&text).unwrap(), kept);
+        let kept = measured.clone().keep("p/fig", &[folder.path()]).unwrap();
+        let files = Files::of_folder(folder.path()).unwrap();
+        assert_eq!(LiveResults::read(&files, "p/fig").unwrap(), kept);
+        assert_eq!(kept.check(&files, "p/fig"), Ok(()));
         let point = &kept.points[0];
-        assert_eq!(point.samples("main", "goodput_bps"), Ok(vec![1.25e6, 1e6]));
+        assert_eq!(point.samples("h", "goodput_bps"), Ok(vec![2.0, 4.0]));
+        assert_eq!((point.flow["h"].count, point.flow["main"].count), (2, 1));
         assert!(point.samples("main", "timeouts").is_err() && point.runs() == 2);
+        let wrong = LiveResults { points: kept.points[..1].to_vec(), ..kept.clone() };
+        assert!(wrong.check(&files, "p/fig").unwrap_err().contains("is not what"));
+        let wrong = LiveResults { flows_sha256: String::new(), ..kept };
+        assert!(wrong.check(&files, "p/fig").unwrap_err().contains("another digest"));
+    }
+
+    #[test]
+    fn flows_with_numbers_are_of_a_kind() {
+        assert_eq!(["h.1", "h.12", "h", "h.x", "h."].map(kind), ["h", "h", "h", "h.x", "h."]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod drawings;
 mod live_results;
+mod live_rows;
 mod measure;
 pub mod packets;
 mod part;
@@ -9,13 +10,14 @@ mod reduce;
 pub mod trace;
 
 pub use drawings::Drawing;
-pub use live_results::{Conditions, LivePointResults, LiveResults, Machine, inputs, path};
+pub use live_results::{Conditions, LiveFlows, LivePointResults, LiveResults, Machine, inputs};
 pub(crate) use measure::by_run;
 pub use measure::{Number, measure};
 pub(crate) use part::cells;
 pub use part::{Part, PointRuns};
 
-use crate::catalogue::{CatalogueError, Figure, Files};
+use crate::catalogue::{CatalogueError, Cells, Expression, Figure, Files};
+use crate::samples::mean;
 use bentpipe_lab::{Event, LabError, Runner, Store};
 use std::collections::BTreeMap;
 use std::io;
@@ -138,6 +140,25 @@ impl Ran {
                 self.live.of(name, point).is_some_and(|kept| kept.runs() >= live.runs as usize)
             })
         })
+    }
+
+    /// The means of tables' cells that are no claim's, row by row.
+    ///
+    /// # Errors
+    /// A reading that is missing, in a sentence.
+    pub fn tables(&self, figure: &Figure) -> Result<BTreeMap<String, Vec<Vec<f64>>>, String> {
+        let mut tables = BTreeMap::new();
+        for (name, table) in &figure.tables {
+            let Cells::Read(rows) = &table.cells else { continue };
+            let wrong = |why: String| format!("table.{name}: {why}");
+            let cell = |(expression, _): &(Expression, String)| {
+                Ok(mean(&reduce::reduce(self, expression).map_err(wrong)?))
+            };
+            let row = |cells: &Vec<(Expression, String)>| cells.iter().map(cell).collect();
+            let rows = rows.iter().map(row).collect::<Result<Vec<Vec<f64>>, String>>()?;
+            tables.insert(name.clone(), rows);
+        }
+        Ok(tables)
     }
 
     /// The most runs that a point has.
