@@ -22,6 +22,10 @@ use bentpipe_core::wire::TcpOptions;
 /// The experiment's identifier. Not registered; "bp" in ASCII.
 const IDENTIFIER: u16 = 0x6270;
 
+/// A seal stands last. Its sender believes nobody without one, and who has no key does not believe
+/// it either: otherwise one of two would hold options for the host's that are the other's.
+const SEALED: u8 = 16;
+
 /// Bytes of an announcement's seal: a SYN has no room for more.
 const SEAL: usize = 4;
 
@@ -65,6 +69,7 @@ impl Announcement {
     pub(crate) fn put(self, link: ToldLink, seal: Option<Seal>, options: &mut TcpOptions) -> bool {
         let flags = [self.window_scale, self.sack, self.timestamps, self.takes_early_data];
         let bits = flags.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag));
+        let bits = if seal.is_some() { bits | SEALED } else { bits };
         let mut put = |told: &[u8]| {
             let mut body = [&[bits], told].concat();
             if let Some(seal) = seal {
@@ -135,11 +140,11 @@ impl Announcement {
 }
 
 /// The body of the announcement in `options`, if it is to be believed: with a key what is
-/// sealed by it, and without one everything.
+/// sealed by it, and without one what is not sealed.
 fn body(options: &TcpOptions, seal: Option<Seal>) -> Option<&[u8]> {
     let body = options.experiment(IDENTIFIER)?;
     match seal {
-        None => Some(body),
+        None => Some(body).filter(|body| body.first().is_none_or(|bits| bits & SEALED == 0)),
         Some(seal) => seal.open::<SEAL>(body),
     }
 }
