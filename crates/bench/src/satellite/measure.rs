@@ -51,9 +51,9 @@ pub(super) fn measure(scenario: &Scenario, played: &Played) -> Measured {
     let begin = begin.map_or(Duration::ZERO, |at| at.saturating_since(Instant::ZERO));
     let seconds = end.saturating_sub(begin).as_secs_f64();
     let delivered: u64 = foreground(results).map(|flow| flow.counts.delivered).sum();
+    let slowest = foreground(results).filter_map(|flow| Some(flow.completions?.p99)).max();
     let link =
         |from: &str| results.links.iter().find(move |link| link.name == LINK && link.from == from);
-    let slowest = foreground(results).filter_map(|flow| Some(flow.completions?.p99)).max();
     let ends = scenario.links.iter().find(|link| link.name == LINK).map(|link| link.between);
     let [forward, back] = match ends {
         Some(ends) => ends.map(|end| link(&scenario.node(end).name)),

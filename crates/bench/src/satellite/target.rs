@@ -111,7 +111,7 @@ impl Figure {
             Figure::Estimated => column(Column::Estimated),
             Figure::Pepsal => column(Column::Pepsal),
             Figure::GoodputShare => {
-                figures.is_some() && !replies && !matches!(figures, Some(Figures::Retransmitted(_)))
+                shared || third_party || matches!(figures, Some(Figures::Goodput(_)))
             }
             Figure::GoodputShareNextToBbr => third_party && has(Column::EndToEndBbr),
             Figure::Utilisation | Figure::Jain | Figure::Drops => shared,

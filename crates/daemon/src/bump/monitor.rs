@@ -95,9 +95,7 @@ impl Monitor {
         })?;
         Ok((Monitor { stop: Some(stop), thread: Some(thread) }, DeviceEvents { receiver, state }))
     }
-}
 
-impl Monitor {
     /// Ends. Programs that cannot be taken off without loss stay for the gateway that takes this
     /// one's place.
     pub fn end_for_successor(mut self) {

@@ -4,11 +4,11 @@ mod crossing;
 mod packet;
 
 use super::classification::Way;
-use super::counting::CounterMaps;
 use super::endpoints::Endpoints;
 use super::path::Path;
 use super::programs::{Links, give, take};
 use super::table::{PATIENCE, Table};
+use super::wire::links;
 use super::{BumpError, OLDEST};
 use bentpipe_linux::bpf::BpfError;
 use bentpipe_linux::bpf::map::Map;
@@ -64,19 +64,8 @@ impl Kernel {
             table => table.expect("a map"),
         };
         let lan: Option<Map<u32, u32>> = lan.then(|| Map::hash("test_lan", 10).expect("a map"));
-        let links = Links {
-            paths: table.paths.fd(),
-            pieces: table.pieces.fd(),
-            values: table.vouching.values.fd(),
-            counters: CounterMaps {
-                by_class: table.counters.by_class.fd(),
-                by_prefix: table.counters.by_prefix.fd(),
-            },
-            lan: lan.as_ref().map(Map::fd),
-            quic,
-            ipsec: false,
-            seal: SEAL,
-        };
+        let lan_fd = lan.as_ref().map(Map::fd);
+        let links = Links { lan: lan_fd, quic, ipsec: false, seal: SEAL, ..links(&table) };
         let take = [Way::Out, Way::In].map(|way| {
             Program::load("test_take", take(way, 14, links, TUN)).expect("it is verified")
         });

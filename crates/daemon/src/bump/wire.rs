@@ -290,7 +290,7 @@ fn load_take(way: Way, l2: usize, links: Links, tun: u32) -> Result<(Program, bo
 }
 
 /// What programs share with us, of any interface.
-fn links(table: &Table) -> Links {
+pub(super) fn links(table: &Table) -> Links {
     Links {
         paths: table.paths.fd(),
         pieces: table.pieces.fd(),

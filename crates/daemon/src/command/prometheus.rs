@@ -64,7 +64,7 @@ pub(super) fn text(totals: &Totals, transfers: &Transfers, condition: &Condition
     page.alone("lost_bytes_total", "counter", help, summary.lost_bytes);
     let help = "Forwarded connections that were reset, as another gateway had lost bytes of theirs";
     page.alone("forwarded_resets_total", "counter", help, summary.forwarded_resets);
-    let help = "SYNs and SYN-ACKs of gateways without our pair-key";
+    let help = "SYNs and SYN-ACKs of gateways whose pair-key is not ours";
     page.alone("foreign_announcements_total", "counter", help, summary.foreign_announcements);
 
     let help = "Packets that came in and were dealt with as handshakes and segments of split flows";

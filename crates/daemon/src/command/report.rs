@@ -47,7 +47,7 @@ impl fmt::Display for Report {
         }
         if summary.foreign_announcements > 0 {
             let count = summary.foreign_announcements;
-            writeln!(out, "announcements of gateways without our pair-key: {count}")?;
+            writeln!(out, "announcements of gateways whose pair-key is not ours: {count}")?;
         }
         if path_mtu_falls > 0 {
             writeln!(out, "legs told of a smaller path MTU: {path_mtu_falls}")?;

@@ -165,7 +165,8 @@ impl fmt::Display for Event {
             ),
             Event::ForeignAnnouncement => write!(
                 f,
-                "a gateway without our pair-key has announced itself, and counts as a host:                  is splitting.pair-key the same at both ends?"
+                "a gateway whose pair-key is not ours has announced itself, and counts as a host: \
+                 is splitting.pair-key the same at both ends?"
             ),
             Event::Closed(hosts) => write!(f, "flow closed {hosts}"),
             Event::Reset(hosts, 0) => write!(f, "flow reset {hosts}"),

@@ -132,11 +132,7 @@ impl LinkScheduler {
 
     /// Whether a flow that comes now is to wait: for the link, or behind others.
     pub(super) fn is_busy(&self, now: Instant, turn: &DrrEntry) -> bool {
-        let line = match turn.is_unheard() {
-            true => Line::Unheard,
-            false if self.is_short(turn) => Line::Short,
-            false => Line::Usual,
-        };
+        let line = Line::of(turn.is_unheard(), self.is_short(turn));
         let waits = self.has_waiting() || now < self.pacer.next() || self.is_full(line);
         (self.rate.is_some() || self.estimate.is_some()) && waits
     }

@@ -35,13 +35,12 @@ const COLUMNS: [Shown; 17] = [
         ms(row.queueing_p95_ms).unwrap_or_default() + &alone.unwrap_or_default()
     }),
     ("replies ms", |row| {
-        let next_to = |what: &str, ms: Option<f64>| ms.map(|ms| format!("{what} {ms:.0}"));
         let others = [("alone", row.reply_alone_p99_ms), ("BBR", row.reply_next_to_bbr_p99_ms)];
-        let others: Vec<String> =
-            others.into_iter().filter_map(|(what, ms)| next_to(what, ms)).collect();
+        let others = others.into_iter().filter_map(|(what, ms)| Some(format!("{what} {:.0}", ms?)));
+        let others = others.collect::<Vec<_>>().join(", ");
         match row.reply_p99_ms {
             Some(ms) if others.is_empty() => format!("{ms:.0}"),
-            Some(ms) => format!("{ms:.0} ({})", others.join(", ")),
+            Some(ms) => format!("{ms:.0} ({others})"),
             None => String::new(),
         }
     }),

@@ -36,11 +36,7 @@ pub(super) const FAR: u8 = 8;
 impl DrrEntry {
     /// Where it waits, if it does.
     pub(super) fn line(&self) -> Line {
-        match (self.is_unheard(), self.is(HURRIES)) {
-            (true, _) => Line::Unheard,
-            (false, true) => Line::Short,
-            (false, false) => Line::Usual,
-        }
+        Line::of(self.is_unheard(), self.is(HURRIES))
     }
 
     /// Whether it waits.

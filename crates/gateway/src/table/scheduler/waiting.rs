@@ -31,6 +31,15 @@ pub(super) enum Line {
 impl Line {
     /// All of them.
     pub(super) const ALL: [Line; 3] = [Line::Short, Line::Usual, Line::Unheard];
+
+    /// That of a flow whose host is unheard or not, and that is short or not.
+    pub(super) fn of(unheard: bool, short: bool) -> Line {
+        match (unheard, short) {
+            (true, _) => Line::Unheard,
+            (false, true) => Line::Short,
+            (false, false) => Line::Usual,
+        }
+    }
 }
 
 /// See the module's head.
