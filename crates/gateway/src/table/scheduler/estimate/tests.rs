@@ -479,6 +479,7 @@ fn a_liar_neither_starves_its_remote_nor_floods_the_link_for_long() {
 /// has gone it is short again.
 #[test]
 fn next_to_a_rival_a_share_is_kept_and_when_he_is_gone_the_queue_is_short() {
+    let mut shares = 0.0;
     for (megabits, base) in [(20.0, 0.3), (8.0, 0.5), (2.0, 0.6)] {
         let mut link = Link::new(megabits, base);
         link.room = base;
@@ -491,6 +492,7 @@ fn next_to_a_rival_a_share_is_kept_and_when_he_is_gone_the_queue_is_short() {
         let share = link.used(200.0);
         let his = link.rival.as_ref().unwrap().delivered / (link.rate * 200.0);
         assert!(share > 0.15 && his > 0.15, "{megabits} Mbit/s: {share} and {his}");
+        shares += share;
         assert!(link.longest > 0.8 * link.room, "{megabits} Mbit/s: he fills the queue");
         link.rival = None;
         link.run(1_200.0);
@@ -498,6 +500,7 @@ fn next_to_a_rival_a_share_is_kept_and_when_he_is_gone_the_queue_is_short() {
         let used = link.used(30.0);
         assert!(used > 0.95 && link.longest < 0.04 + 5.0 * SEGMENT / link.rate, "{used}");
     }
+    assert!(shares > 3.0 * 0.25, "on the mean {}", shares / 3.0);
 }
 
 #[test]
