@@ -353,6 +353,13 @@ impl Receiver {
         }
     }
 
+    /// What waits for more to be acknowledged with it waits no longer.
+    pub fn expedite_ack(&mut self) {
+        if matches!(self.pending_ack, PendingAck::By(_)) {
+            self.pending_ack = PendingAck::Now(Cause::Segments);
+        }
+    }
+
     /// The held FIN may be acknowledged now.
     pub fn acknowledge_fin(&mut self) {
         if self.fin_received() && !self.fin_acknowledged {

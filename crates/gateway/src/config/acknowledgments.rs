@@ -56,8 +56,9 @@ pub(crate) struct Acknowledgments {
     prompts: bool,
 }
 
-/// How long a super-segment waits for another one.
-const SOON: Duration = Duration::from_millis(1);
+/// How long a super-segment waits for another one, or until it is delivered: through a busy machine
+/// that takes ten milliseconds, and a receiver delays its acknowledgment for longer.
+const WHILE_DELIVERED: Duration = Duration::from_millis(20);
 
 impl Acknowledgments {
     /// Before anything has come.
@@ -74,7 +75,7 @@ impl Acknowledgments {
     pub(crate) fn of_bursts(self, segments: u64) -> AckPolicy {
         match self.usual {
             AckPolicy::PerSegment | AckPolicy::Delayed(_) if self.joins => {
-                AckPolicy::Thinned { segments: 2 * segments as u32, delay: SOON }
+                AckPolicy::Thinned { segments: 2 * segments as u32, delay: WHILE_DELIVERED }
             }
             usual => usual,
         }

@@ -5,7 +5,7 @@ use super::SplicedFlow;
 use crate::leg::Leg;
 use crate::mechanisms::{Backlog, Observed, Offered, is_unheard};
 use crate::segment::Segment;
-use crate::splice::{Allowance, MIN_NEAR};
+use crate::splice::{Allowance, FIRST_NEAR, MIN_NEAR};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
@@ -37,7 +37,9 @@ impl<B: Buffer> SplicedFlow<B> {
         let limit = sender.snd_una() + room;
         let edge = match &self.aqms[leg] {
             Some(aqm) => aqm.edge(limit, sender.snd_nxt(), self.backlog(leg, room)),
-            None if self.is_near() && room >= MIN_NEAR => self.splice.leg(leg).whole_bursts(limit),
+            None if self.is_near(leg) && room >= MIN_NEAR => {
+                self.splice.leg(leg).whole_bursts(limit)
+            }
             None => limit,
         };
         self.splice.tcb_mut(leg).receiver.open_in_steps(now, edge);
@@ -57,16 +59,17 @@ impl<B: Buffer> SplicedFlow<B> {
         // Wherever in a chunk it begins, or the window would open by chunks.
         let share = allowance.share.saturating_sub(B::UNIT - Bytes::ONE);
         let mut wanted = self.tuners[leg].capacity() + self.sent_unheard(leg);
-        if self.is_near() {
-            wanted = wanted.min(allowance.near);
+        if self.is_near(leg) {
+            let first = FIRST_NEAR.min(self.tuners[leg].max());
+            wanted = wanted.max(first).min(allowance.near);
         }
         wanted.min(allowance.max.max(share))
     }
 
     /// Whether both hosts are so near that windows cover what this machine takes for its other
-    /// flows, and no link.
-    fn is_near(&self) -> bool {
-        self.splice.min_round_trip() < NEAR
+    /// flows, and no link. Nothing is discarded of stream `leg`, which would shorten its queue.
+    fn is_near(&self, leg: Leg) -> bool {
+        self.splice.min_round_trip() < NEAR && self.aqms[leg].is_none()
     }
 
     /// What stream `leg` may hold beyond its capacity: what was sent to a host that is not heard,
@@ -160,7 +163,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     fn acknowledge_by_what_comes(&mut self, leg: Leg) {
-        if self.is_near() && self.tuners[leg].capacity() >= MIN_NEAR {
+        if self.is_near(leg) {
             return self.splice.leg_mut(leg).acknowledge_bursts();
         }
         let coming = self.tuners[leg].coming();
@@ -197,6 +200,9 @@ impl<B: Buffer> SplicedFlow<B> {
         });
         if sender.is_done() {
             self.tuners[leg].all_delivered();
+            if self.is_near(leg) {
+                self.splice.tcb_mut(leg).receiver.expedite_ack();
+            }
         }
         self.acknowledge_by_what_comes(leg);
         self.keep_ahead(leg);

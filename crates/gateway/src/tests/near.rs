@@ -14,6 +14,10 @@ struct Upload {
     /// The offset up to which the client has sent, and up to which it may.
     sent: u64,
     edge: u64,
+    /// How many bytes the client lets be in flight.
+    congestion: u64,
+    /// The offset up to which the gateway has acknowledged.
+    acknowledged: u64,
     /// How the gateway scales what it says to the client.
     shift: u8,
     /// Bare acknowledgments to the client.
@@ -46,14 +50,23 @@ impl Upload {
         let shift = sent[0].tcp.options.window_scale.expect("agreed on");
         table.now += Duration::from_micros(20);
         table.send(Side::Lan, Table::segment(Side::Lan, 1, 1, Flags::ACK), b"");
-        Upload { table, sent: 1, edge: 40_000, shift, acknowledgments: 0 }
+        Upload {
+            table,
+            sent: 1,
+            edge: 40_000,
+            congestion: u64::MAX,
+            acknowledged: 1,
+            shift,
+            acknowledgments: 0,
+        }
     }
 
     /// A round of `span`: the client fills its window, and the server acknowledges at its end.
     fn round(&mut self, span: Duration) {
         let mut delivered = 0;
-        while self.sent < self.edge {
-            let len = BURST.min(self.edge - self.sent);
+        let edge = self.edge.min(self.acknowledged.saturating_add(self.congestion));
+        while self.sent < edge {
+            let len = BURST.min(edge - self.sent);
             let data = Table::segment(Side::Lan, self.sent, 1, Flags::ACK);
             self.sent += len;
             let sent = self.table.send(Side::Lan, data, &vec![7; len as usize]);
@@ -78,6 +91,7 @@ impl Upload {
             } else if sent.to == Side::Lan {
                 let next = offset(sent.tcp.ack);
                 self.edge = self.edge.max(next + (u64::from(sent.tcp.window) << self.shift));
+                self.acknowledged = self.acknowledged.max(next);
                 self.acknowledgments += 1;
             }
         }
@@ -112,6 +126,19 @@ fn a_window_opens_by_whole_super_segments() {
     // An acknowledgment for two, or for what the window has opened by.
     let acknowledgments = (upload.acknowledgments - acknowledged) as u64;
     assert!(acknowledgments <= bursts, "{acknowledgments} for {bursts}");
+}
+
+#[test]
+fn a_small_congestion_window_is_acknowledged_as_a_whole() {
+    let mut upload = Upload::beside(63);
+    upload.congestion = 24 * u64::from(MSS);
+    for _ in 0..100 {
+        upload.round(Duration::from_millis(1));
+    }
+    // As many segments at a time as it lets be in flight, each time with one acknowledgment.
+    let sent = upload.sent / upload.congestion;
+    assert!(sent >= 90, "{sent} times in 100 ms");
+    assert!(upload.acknowledgments as u64 <= sent + 10, "{} for {sent}", upload.acknowledgments);
 }
 
 #[test]

@@ -8,7 +8,11 @@ impl Table {
     /// An open flow of hosts with timestamps, and `bytes` from the client that the server has not
     /// acknowledged.
     fn with_backlog(bytes: &[u8]) -> Table {
-        let mut table = Table::new(Config::default());
+        Table::holding(bytes, Config::default())
+    }
+
+    fn holding(bytes: &[u8], config: Config) -> Table {
+        let mut table = Table::new(config);
         table.options = Table::stamped();
         table.open();
         let data = table.stamp(Table::segment(Side::Lan, 1, 1, Flags::ACK), 502);
@@ -118,7 +122,8 @@ fn a_host_that_is_heard_after_all_is_sent_what_it_misses_until_it_has_it() {
 #[test]
 fn a_window_that_passes_says_nothing_of_what_arrived() {
     for (heard, owed) in [(true, 1), (false, 0)] {
-        let mut table = Table::with_backlog(&[7; 5000]);
+        let config = Config { max_stream: Some(Bytes::new(60_000)), ..Config::default() };
+        let mut table = Table::holding(&[7; 5000], config);
         for value in 503..505 {
             table.send(Side::Lan, Table::echoing(Side::Lan, 5001, 1, value, 9_000), b"");
         }
