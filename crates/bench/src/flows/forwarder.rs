@@ -1,5 +1,6 @@
 //! Programs under comparison at the router: none, a gateway of ours, a foreign proxy.
 
+use super::bare_copy::BareCopy;
 use super::error::FlowsError;
 use super::hosts::{DEVICES, Hosts};
 use bentpipe_linux::netns::NetnsError;
@@ -30,6 +31,8 @@ pub enum Program {
     Gateway(PathBuf),
     /// A transparent proxy.
     Proxy(ProxyCommand),
+    /// A loop that reads and writes each packet.
+    BareCopy,
 }
 
 /// A router's program with its name in tables.
@@ -47,6 +50,11 @@ impl Forwarder {
         Forwarder { name: "kernel".to_owned(), program: Program::Kernel }
     }
 
+    /// The price of a gateway's copies alone.
+    pub fn bare_copy() -> Forwarder {
+        Forwarder { name: "bare copy".to_owned(), program: Program::BareCopy }
+    }
+
     /// Starts it at the router, and waits until it is ready. `settings` are more lines of
     /// `gateway.toml`.
     ///
@@ -58,11 +66,16 @@ impl Forwarder {
         settings: &str,
     ) -> Result<Running<'h>, FlowsError> {
         let failed = |why: String| FlowsError::Forwarder { name: self.name.clone(), why };
-        let mut running = Running { hosts, process: None, diverted: false, status: None };
+        let mut running =
+            Running { hosts, process: None, bare_copy: None, diverted: false, status: None };
         let started = match &self.program {
             Program::Kernel => Ok(()),
             Program::Gateway(program) => running.start_gateway(&self.name, program, settings),
             Program::Proxy(proxy) => running.start_proxy(proxy),
+            Program::BareCopy => {
+                running.bare_copy = Some(BareCopy::begin(hosts, &self.name)?);
+                Ok(())
+            }
         };
         started.map_err(|error| match error {
             NetnsError::NotReady { output, .. } => failed(output),
@@ -77,6 +90,7 @@ impl Forwarder {
 pub(super) struct Running<'h> {
     hosts: &'h Hosts,
     process: Option<Process>,
+    bare_copy: Option<BareCopy<'h>>,
     diverted: bool,
     /// The command that asks a gateway for its status.
     status: Option<Vec<String>>,
@@ -140,6 +154,9 @@ impl Running<'_> {
 
     /// The processor time of its process and all threads so far; None for the kernel.
     pub(super) fn process_time(&self) -> Option<Duration> {
+        if let Some(bare_copy) = &self.bare_copy {
+            return Some(bare_copy.time());
+        }
         let id = self.process.as_ref()?.id();
         let clock = clock_getcpuclockid(Pid::from_raw(id.cast_signed())).ok()?;
         clock_gettime(clock).ok().map(Duration::from)

@@ -6,7 +6,7 @@
 //!   .2   10.92.1     .1     .1   10.92.2    .2
 //! ```
 //!
-//! Client and server are Linux as it is, with CUBIC. No link is emulated.
+//! Client and server are Linux as it is, with a congestion control. No link is emulated.
 
 use super::error::FlowsError;
 use bentpipe_linux::netns::teardown::{RunDirectory, unique_name};
@@ -30,11 +30,11 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Builds them.
+    /// Builds them, of which both ends use the kernel's `congestion` control of that name.
     ///
     /// # Errors
     /// [`FlowsError`]; what had been made is removed.
-    pub(super) fn build() -> Result<Hosts, FlowsError> {
+    pub(super) fn build(congestion: &str) -> Result<Hosts, FlowsError> {
         let name = unique_name();
         let host = |host: &str| Namespace::create(&format!("{name}-{host}"));
         let files = RunDirectory::create(&name).map_err(FlowsError::Files)?;
@@ -44,7 +44,7 @@ impl Hosts {
             server: host("server")?,
             files,
         };
-        hosts.set_up()?;
+        hosts.set_up(congestion)?;
         Ok(hosts)
     }
 
@@ -53,7 +53,7 @@ impl Hosts {
         self.files.path()
     }
 
-    fn set_up(&self) -> Result<(), NetnsError> {
+    fn set_up(&self, congestion: &str) -> Result<(), NetnsError> {
         let Hosts { client, router, server, files: _ } = self;
         for key in ["all", "default"] {
             router.sysctl(&format!("net.ipv4.conf.{key}.rp_filter"), "0")?;
@@ -72,7 +72,7 @@ impl Hosts {
             host.sysctl("net.ipv4.tcp_max_syn_backlog", "16384")?;
             host.ip(&format!(
                 "address add 10.92.{network}.2/24 dev eth0\n\
-                 route add default via 10.92.{network}.1 congctl cubic\n"
+                 route add default via 10.92.{network}.1 congctl {congestion}\n"
             ))?;
         }
         // Many idle connections, and connections that have just ended, all have ports.

@@ -5,6 +5,7 @@
 //! order turns with the rounds, so that a drift of the machine favours none of them.
 //! Figures are medians over the rounds, and ratios are between measurements of one round.
 
+mod bare_copy;
 mod connect;
 mod echo;
 mod error;
@@ -55,7 +56,7 @@ pub fn run(plan: &Plan, show: &dyn Fn(usize, String)) -> Result<Results, FlowsEr
     let most = loads.iter().map(|load| load.connections()).max().unwrap_or(0);
     connect::allow(most + plan.idle)?;
     let busy = busy();
-    let hosts = Hosts::build()?;
+    let hosts = Hosts::build(&plan.congestion)?;
     let programs = plan.forwarders.len();
     // By load, then by program, then by round.
     let mut samples: Vec<Vec<Vec<Sample>>> = vec![vec![Vec::new(); programs]; loads.len()];

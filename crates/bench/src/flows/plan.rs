@@ -31,6 +31,8 @@ pub struct Plan {
     pub write: Option<usize>,
     /// The way of the data.
     pub direction: Direction,
+    /// The congestion control of both ends, by the kernel's name.
+    pub congestion: String,
     /// Connections that are open meanwhile and carry nothing.
     pub idle: usize,
     /// Measures new connections as well, so many at a time.

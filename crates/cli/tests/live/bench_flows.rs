@@ -52,13 +52,14 @@ fn measures() {
     fs::write(&file, "").expect("a file");
     let proxy = format!("tiny={} {} {{port}} {}", this.display(), foreign::ASKED, file.display());
     let loads = ["--flows", "1,4", "--rate", "8Mbit/s,full", "--idle", "10"];
-    let loads = [&loads[..], &["--connections", "--parallel", "4"]].concat();
+    let others = ["--connections", "--parallel", "4", "--congestion", "reno", "--bare-copy"];
+    let loads = [&loads[..], &others].concat();
     let output = played(&[&loads[..], &["--proxy", &proxy, "--json"]].concat());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {errors}", output.status);
     let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let rows = results["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 5 * 3, "five loads through three programs");
+    assert_eq!(rows.len(), 5 * 4, "five loads through four programs");
     for row in rows {
         let positive = |name: &str| {
             assert!(row[name]["median"].as_f64().is_some_and(|it| it > 0.0), "{name}: {row}");
@@ -79,7 +80,7 @@ fn measures() {
         }
     }
     let names = rows.iter().filter_map(|row| row["through"].as_str());
-    assert_eq!(names.collect::<Vec<_>>()[..3], ["kernel", "gateway", "tiny"]);
+    assert_eq!(names.collect::<Vec<_>>()[..4], ["kernel", "gateway", "tiny", "bare copy"]);
 }
 
 fn interrupted() {
@@ -96,9 +97,10 @@ fn interrupted() {
 }
 
 fn fails() {
-    let refused: [(&[&str], &str); 2] = [
+    let refused: [(&[&str], &str); 3] = [
         (&["--proxy", "no=/bin/false"], "bench flows: no did not start: nothing listens"),
         (&["--gateway", "old=/no/bentpipe"], "bench flows: old did not start"),
+        (&["--congestion", "nobody"], "Unknown tcp congestion algorithm"),
     ];
     for (arguments, words) in refused {
         let output = played(arguments);

@@ -48,6 +48,7 @@ Examples:
   sudo bentpipe bench flows                                  two to three minutes
   sudo bentpipe bench flows --connections --rounds 5         new connections, too
   sudo bentpipe bench flows --rate 8Mbit/s,100Mbit/s,1Gbit/s,full --flows 1,256
+  sudo bentpipe bench flows --congestion bbr --bare-copy     hosts with BBR; what copies alone cost
   sudo bentpipe bench flows --idle 10000                     so many open connections that carry nothing
   sudo bentpipe bench flows --proxy pepsal=/opt/pepsal --proxy haproxy=haproxy
   sudo bentpipe bench flows --gateway old=/opt/old/bentpipe-gateway --gateway new=./bentpipe-gateway
@@ -68,6 +69,9 @@ pub(crate) struct Arguments {
     /// The way of the data, seen from the client
     #[arg(long, default_value = "down", value_parser = PossibleValuesParser::new(["down", "up", "both"]))]
     direction: String,
+    /// The congestion control of both hosts, by the kernel's name for it
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion)]
+    congestion: String,
     /// Also measure connections that are opened, used for a request and an answer, and closed
     #[arg(long)]
     connections: bool,
@@ -97,6 +101,10 @@ pub(crate) struct Arguments {
     /// another's whole command
     #[arg(long = "proxy", value_name = "NAME=COMMAND")]
     proxies: Vec<ProxyCommand>,
+    /// Also measure a loop that reads and writes each packet and does nothing else, which is the
+    /// price of a gateway's copies alone
+    #[arg(long)]
+    bare_copy: bool,
     /// How long a program runs before it gets its load
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = settle)]
     settle: Duration,
@@ -141,6 +149,12 @@ fn gateway(text: &str) -> Result<Forwarder, &'static str> {
     Ok(Forwarder { name: name.to_owned(), program: Program::Gateway(program) })
 }
 
+fn congestion(text: &str) -> Result<String, &'static str> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let fits = !text.is_empty() && text.len() < 16 && text.bytes().all(is_name);
+    fits.then(|| text.to_owned()).ok_or("a name such as cubic or bbr")
+}
+
 fn settle(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
@@ -154,6 +168,7 @@ struct Output<'a> {
     /// The share of all processors that other programs used when it began.
     busy: Option<f64>,
     direction: &'a str,
+    congestion: &'a str,
     idle: u32,
     seconds: u64,
     rounds: u32,
@@ -188,6 +203,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
             cores: machine.cores,
             busy,
             direction: &arguments.direction,
+            congestion: &arguments.congestion,
             idle: arguments.idle,
             seconds: arguments.seconds,
             rounds: arguments.rounds,
@@ -199,13 +215,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     }
     writeln!(
         out,
-        "{}, {} ({} cores): medians of {} rounds of {} s, {}",
+        "{}, {} ({} cores): medians of {} rounds of {} s, {}, {}",
         machine.kernel,
         machine.processor,
         machine.cores,
         plan.rounds,
         arguments.seconds,
         table::way(plan.direction),
+        plan.congestion,
     )?;
     if let Some(busy) = busy.filter(|busy| *busy > BUSY) {
         writeln!(out, "Other programs used {:.0} % of the processors.", 100.0 * busy)?;
@@ -229,6 +246,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, BenchError> {
         program: Program::Proxy(proxy.clone()),
     };
     forwarders.extend(arguments.proxies.iter().map(proxy));
+    forwarders.extend(arguments.bare_copy.then(Forwarder::bare_copy));
     let settings = match &arguments.settings {
         None => String::new(),
         Some(file) => fs::read_to_string(file)
@@ -243,6 +261,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, BenchError> {
         rates: arguments.rates.iter().map(|FlowRate(rate)| *rate).collect(),
         write: arguments.write,
         direction: arguments.direction.parse().unwrap_or(Direction::Down),
+        congestion: arguments.congestion.clone(),
         idle: arguments.idle as usize,
         exchanges: arguments.connections.then(exchange),
         seconds: Duration::from_secs(arguments.seconds),
@@ -292,6 +311,9 @@ mod tests {
         let plan = planned(&words);
         let names: Vec<&str> = plan.forwarders.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["kernel", "old", "pepsal"]);
+        assert_eq!(planned(&["--bare-copy"]).forwarders[2].name, "bare copy");
+        assert_eq!(planned(&["--congestion", "bbr"]).congestion, "bbr");
+        assert!(congestion("").is_err() && congestion("bbr\nlink").is_err());
         assert_eq!(planned(&[]).forwarders[1].name, "gateway");
         assert!(gateway("=/opt/x").is_err() && gateway("x").is_err());
         assert!(rate("fast").is_err() && rate("10bit/s").is_err());
