@@ -60,6 +60,7 @@ fn of_direction(direction: &DirectionSpec) -> bool {
 fn of_middlebox(kind: &MiddleboxKind) -> bool {
     match kind {
         MiddleboxKind::WebCache { hits, .. } => *hits > 0.0 && *hits < 1.0,
+        MiddleboxKind::Liar { .. } => true,
         MiddleboxKind::AckSpacer { .. }
         | MiddleboxKind::AckFilter
         | MiddleboxKind::AckDecimator { .. }

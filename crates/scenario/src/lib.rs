@@ -49,7 +49,7 @@ pub use figure::{
 pub use flow::Flow;
 pub use group::Group;
 pub use link::Link;
-pub use middlebox::{Middlebox, MiddleboxKind};
+pub use middlebox::{Alias, Middlebox, MiddleboxKind};
 pub use names::{LinkIndex, NodeIndex};
 pub use node::{Ecmp, Gateway, Node, NodeKind, Sharing};
 pub use proxy::{ForeignProxy, NotSimulated};

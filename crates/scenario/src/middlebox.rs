@@ -66,6 +66,38 @@ pub enum MiddleboxKind {
         /// Its TCP, towards clients and towards servers.
         tcp: Box<ConnectionConfig>,
     },
+    /// Poses as a gateway in what goes out, and reports what is not so.
+    Liar {
+        /// In whose name.
+        alias: Alias,
+        /// So many times the bytes that arrived.
+        bytes: f64,
+        /// So many times as fast as time goes.
+        clock: f64,
+    },
+}
+
+/// The identity that a [liar](MiddleboxKind::Liar) uses.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    strum::VariantArray,
+    strum::VariantNames,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Alias {
+    /// Its own.
+    #[default]
+    Own,
+    /// Another one in each report.
+    New,
+    /// That of the last gateway whose report has passed.
+    Stolen,
 }
 
 pub(crate) const MIDDLEBOX: Section = Section {
@@ -161,6 +193,18 @@ pub(crate) const WEB_CACHE: Section = Section {
     example: "[middlebox.cache]\nkind = \"web-cache\"\nat = \"client-router\"\nlink = \"return\"\nhits = 0.4",
 };
 
+pub(crate) const LIAR: Section = Section {
+    path: "middlebox.NAME, liar",
+    about: "Poses as a gateway to the gateways that its node's packets reach: SYNs and SYN-ACKs that go \
+            out announce one, and each acknowledgment without data reports arrivals that are made up.",
+    fields: &[
+        one_of::<Alias>("alias", "`own`", "the identity that it reports by"),
+        field("bytes", "0 to 1e9", "1", "so many times what has arrived is reported"),
+        field("clock", "-1e6 to 1e6", "1", "so many times as fast as time goes its clock"),
+    ],
+    example: "[middlebox.boaster]\nkind = \"liar\"\nat = \"client\"\nlink = \"client-side\"\nbytes = 100",
+};
+
 impl Kind {
     /// The keys of its own.
     pub(crate) fn section(self) -> &'static Section {
@@ -171,6 +215,7 @@ impl Kind {
             Kind::Snoop => &SNOOP,
             Kind::Spoof => &SPOOF,
             Kind::WebCache => &WEB_CACHE,
+            Kind::Liar => &LIAR,
         }
     }
 }
@@ -204,6 +249,11 @@ impl Middlebox {
                 let hits = reader.within("hits", 0.0, 0.0..=1.0)?;
                 MiddleboxKind::WebCache { hits, tcp: Box::new(tcp) }
             }
+            Kind::Liar => MiddleboxKind::Liar {
+                alias: reader.choice("alias")?,
+                bytes: reader.within("bytes", 1.0, 0.0..=1e9)?,
+                clock: reader.within("clock", 1.0, -1e6..=1e6)?,
+            },
         };
         Ok(Middlebox { name: name.to_owned(), at, link, kind })
     }

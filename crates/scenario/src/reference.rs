@@ -25,6 +25,7 @@ const NETWORK: &[&Section] = &[
     &middlebox::SNOOP,
     &middlebox::SPOOF,
     &middlebox::WEB_CACHE,
+    &middlebox::LIAR,
     &flow::FLOW,
     &workload::BULK,
     &workload::REQUEST_RESPONSE,

@@ -1,7 +1,7 @@
-//! A loop that reads each packet from a TUN device and writes it back, and does nothing else: the
-//! price of copies alone, which every gateway in user space pays.
+//! A loop that gives each packet of a TUN device back to it.
 //!
-//! It bounds no gateway: one that splits connections keeps queues short and segments long.
+//! It does nothing else, so it shows the price of copies alone. That is no bound: a gateway that
+//! splits connections keeps queues short and segments long.
 
 use super::error::FlowsError;
 use super::hosts::{DEVICES, Hosts};

@@ -252,6 +252,7 @@ mod tests {
             rates: vec![None],
             write: None,
             direction: Direction::Down,
+            congestion: "cubic".to_owned(),
             idle: 0,
             exchanges: None,
             seconds: Duration::from_secs(1),

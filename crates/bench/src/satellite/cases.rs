@@ -84,6 +84,7 @@ mod tests {
         assert_eq!(count("first flow"), 9);
         assert_eq!(count("50 KB at once"), 2);
         assert_eq!(count("next to 4"), 4);
+        assert_eq!(count("next to a host that"), 8);
         let without = |case: &&Case| case.targets.is_empty();
         let without: Vec<&str> =
             cases.iter().filter(without).map(|case| case.name.as_str()).collect();

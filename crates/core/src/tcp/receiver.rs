@@ -353,7 +353,7 @@ impl Receiver {
         }
     }
 
-    /// What waits for more to be acknowledged with it waits no longer.
+    /// Makes an acknowledgment due that waits for more to come.
     pub fn expedite_ack(&mut self) {
         if matches!(self.pending_ack, PendingAck::By(_)) {
             self.pending_ack = PendingAck::Now(Cause::Segments);

@@ -99,7 +99,8 @@ pub(super) fn build(scenario: &Scenario, seeds: Seeds) -> (World<Stream>, Layout
             let middleboxes = scenario.middleboxes.iter().enumerate();
             for (number, middlebox) in middleboxes.filter(|(_, middlebox)| mine(middlebox)) {
                 let own = address(scenario.nodes.len() + number);
-                let Some(built) = middleboxes::build(middlebox, line, own, &faces) else {
+                let seed = seeds.stream(&format!("middlebox.{}", middlebox.name));
+                let Some(built) = middleboxes::build(middlebox, line, own, &faces, seed) else {
                     continue;
                 };
                 let id = world.add(Node::Middlebox(built));

@@ -32,12 +32,13 @@ use web_cache::Interceptor;
 pub(crate) use web_cache::{CALLER, FACES, WebCache};
 
 /// The box for `middlebox`, whose packets go out on `line`; None if the line does it all. A Web
-/// cache calls from `own` and stands for `servers`.
+/// cache calls from `own` and stands for `servers`. A liar draws from `seed`.
 pub(crate) fn build(
     middlebox: &scenario::Middlebox,
     line: &mut Line,
     own: IpAddr,
     servers: &[IpAddr],
+    seed: u64,
 ) -> Option<Box<dyn Middlebox>> {
     Some(match middlebox.kind {
         MiddleboxKind::AckFilter => {
@@ -51,6 +52,14 @@ pub(crate) fn build(
         MiddleboxKind::Snoop { memory, min_timeout } => Box::new(Snoop::new(memory, min_timeout)),
         MiddleboxKind::Spoof { memory } => Box::new(Spoof::new(memory)),
         MiddleboxKind::WebCache { .. } => Box::new(Interceptor::new(own, servers.to_vec())),
+        MiddleboxKind::Liar { alias, bytes, clock } => {
+            let alias = match alias {
+                scenario::Alias::Own => Alias::Own(seed as u32),
+                scenario::Alias::New => Alias::New,
+                scenario::Alias::Stolen => Alias::Stolen,
+            };
+            Box::new(Liar::new(Lies { alias, share: 1.0, bytes, clock, announces: true }, seed))
+        }
     })
 }
 
