@@ -202,7 +202,7 @@ pub(crate) const LIAR: Section = Section {
         field("bytes", "0 to 1e9", "1", "so many times what has arrived is reported"),
         field("clock", "-1e6 to 1e6", "1", "so many times as fast as time goes its clock"),
     ],
-    example: "[middlebox.boaster]\nkind = \"liar\"\nat = \"client\"\nlink = \"client-side\"\nbytes = 100",
+    example: "[middlebox.boaster]\nkind = \"liar\"\nat = \"client-router\"\nlink = \"return\"\nbytes = 100",
 };
 
 impl Kind {
