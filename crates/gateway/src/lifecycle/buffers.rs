@@ -5,7 +5,7 @@ use super::SplicedFlow;
 use crate::leg::Leg;
 use crate::mechanisms::{Backlog, Observed, Offered, is_unheard};
 use crate::segment::Segment;
-use crate::splice::{Allowance, FIRST_NEAR, MIN_NEAR};
+use crate::splice::{Allowance, MIN_NEAR};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Bytes;
@@ -60,7 +60,7 @@ impl<B: Buffer> SplicedFlow<B> {
         let share = allowance.share.saturating_sub(B::UNIT - Bytes::ONE);
         let mut wanted = self.tuners[leg].capacity() + self.sent_unheard(leg);
         if self.is_near(leg) {
-            let first = FIRST_NEAR.min(self.tuners[leg].max());
+            let first = MIN_NEAR.min(self.tuners[leg].max());
             wanted = wanted.max(first).min(allowance.near);
         }
         wanted.min(allowance.max.max(share))

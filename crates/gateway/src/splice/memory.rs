@@ -14,13 +14,9 @@ use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::Duration;
 use bentpipe_core::units::{Bytes, Offset};
 
-/// What a stream between hosts near by may hold in any case, memory allowing: a super-segment, and
-/// what it may be away from a chunk's beginning.
-pub(crate) const MIN_NEAR: Bytes = Bytes::new(72 << 10);
-
-/// What it may hold from its beginning, if all have so much: two super-segments, of which one comes
-/// while the other is delivered.
-pub(crate) const FIRST_NEAR: Bytes = Bytes::new(136 << 10);
+/// What a stream between hosts near by may hold in any case, memory allowing: two super-segments,
+/// and what they may be away from a chunk's beginning.
+pub(crate) const MIN_NEAR: Bytes = Bytes::new(136 << 10);
 
 /// What the gateway as a whole allows a flow at this moment.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ mod leg_tcp;
 mod memory;
 
 pub(crate) use leg_tcp::{LegTcp, usual_sender};
-pub(crate) use memory::{Allowance, FIRST_NEAR, MIN_NEAR};
+pub(crate) use memory::{Allowance, MIN_NEAR};
 
 use crate::leg::{Leg, PerLeg};
 use crate::segment::Segment;

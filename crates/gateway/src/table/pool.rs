@@ -30,7 +30,7 @@ use std::net::IpAddr;
 /// Flows between hosts near by may hold one part of so many of what is free, in equal shares: a
 /// window that is as large as what it brings would let the largest ones grow at the others'
 /// expense.
-const NEAR_PART: usize = 48;
+const NEAR_PART: usize = 64;
 
 /// What a flow takes of the pool and what it holds of that, in bytes, as last accounted for; or all
 /// flows.
