@@ -8,7 +8,7 @@ use crate::segment::Segment;
 use crate::splice::{Allowance, MIN_NEAR};
 use bentpipe_core::tcp::buffer::Buffer;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Bytes;
+use bentpipe_core::units::{Bytes, Offset};
 use bentpipe_core::wire::Flags;
 
 /// A satellite's round trip is longer.
@@ -160,6 +160,30 @@ impl<B: Buffer> SplicedFlow<B> {
     /// The link behind `leg` takes away so many bytes in a round trip.
     pub(crate) fn provide(&mut self, leg: Leg, window: Bytes) {
         self.tuners[leg.other()].expect(window);
+    }
+
+    /// Forgets what follows from the rest: a flow that hibernates does not keep it.
+    pub(crate) fn forget_bursts(&mut self) {
+        for leg in Leg::BOTH {
+            if self.comes_in_bursts(leg) {
+                self.splice.leg_mut(leg).acknowledge_as_at_first();
+            }
+        }
+    }
+
+    /// Undoes [`SplicedFlow::forget_bursts`].
+    pub(super) fn remember_bursts(&mut self) {
+        for leg in Leg::BOTH {
+            if self.comes_in_bursts(leg) {
+                self.splice.leg_mut(leg).acknowledge_bursts();
+            }
+        }
+    }
+
+    /// Whether bursts of `leg` are acknowledged, as hosts are near by
+    /// and something of it has been delivered.
+    fn comes_in_bursts(&self, leg: Leg) -> bool {
+        self.is_near(leg) && self.splice.tcb(leg.other()).sender.snd_una() > Offset::FIRST
     }
 
     fn acknowledge_by_what_comes(&mut self, leg: Leg) {

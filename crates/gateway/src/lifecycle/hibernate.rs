@@ -106,7 +106,7 @@ impl Hibernated {
         });
         let (tuners, aqms, added) = bytes.take();
         let (closing, keep_alive, bypass, went_past) = bytes.take();
-        SplicedFlow {
+        let mut restored = SplicedFlow {
             splice: Splice::restore(legs),
             closing: Closing::restore(config.fin, closing),
             spoofed_synack: None,
@@ -118,7 +118,9 @@ impl Hibernated {
             went_past,
             blind: None,
             control: VecDeque::new(),
-        }
+        };
+        restored.remember_bursts();
+        restored
     }
 }
 

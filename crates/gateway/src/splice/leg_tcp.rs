@@ -166,6 +166,11 @@ impl LegTcp {
         receiver.set_ack_policy(self.acknowledgments.of_bursts(burst));
     }
 
+    /// It is acknowledged as before anything had come.
+    pub(crate) fn acknowledge_as_at_first(&mut self) {
+        self.tcb.receiver.set_ack_policy(self.acknowledgments.at_first());
+    }
+
     /// As much as `round` bytes come in on it in a round trip: they are acknowledged accordingly.
     pub(crate) fn acknowledge_by(&mut self, round: Bytes) {
         let round_trip = self.round_trip();

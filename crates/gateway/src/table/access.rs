@@ -184,10 +184,11 @@ impl<B: Buffer> Gateway<B> {
     fn hibernate(&mut self, id: usize) {
         let flow = &mut self.flows[id];
         let (sides, ends) = (flow.sides(), flow.ends());
-        let Some(spliced) = flow.spliced() else { return };
+        let Some((spliced, _)) = flow.spliced_mut() else { return };
         if !spliced.is_to_hibernate(self.config.hibernate_after) {
             return;
         }
+        spliced.forget_bursts();
         let Some(hibernated) = spliced.hibernate(&self.config, sides, ends) else { return };
         add_sender_stats(&mut self.summary, sides, spliced);
         flow.enter(Phase::Hibernated(hibernated));
