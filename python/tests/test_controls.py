@@ -191,14 +191,22 @@ def test_what_distinguishes_two_versions():
         def grown(cwnd): return cwnd + STEP
         class Own(tcp.CongestionControl):
             FACTOR = 2
+            KINDS = {grown, "fast", ("late", 7)}
             def on_ack(self, cwnd):
                 return max(self.FACTOR, grown(cwnd))
+            def on_loss(self, cwnd, share=0.5):
+                return self.less(cwnd) * share
+            def less(self, cwnd, floor=8):
+                return max(cwnd - 1, floor)
     """
     same = of(code)
     assert of(code) == of(code.replace("FACTOR = 2", "FACTOR = 2  # why not")) == same
-    for old, new in (("STEP = 10", "STEP = 11"), ("FACTOR = 2", "FACTOR = 3"), ("max", "min"), ("cwnd + ", "cwnd - ")):
+    for old, new in (("STEP = 10", "STEP = 11"), ("FACTOR = 2", "FACTOR = 3"), ("max", "min"), ("cwnd + ", "cwnd - "), ("0.5", "0.7"), ("=8", "=9"), ("7", "6")):
         assert of(code.replace(old, new)) != same, (old, new)
     assert digest(functools.partial(Steady, 3)) != digest(functools.partial(Steady, 4)) != digest(Steady)
+    # Whatever is in memory beside it: a copy in another place, and with other values between, is the same.
+    others = [[of(code), (number, object())] for number in range(200)]
+    assert {each for each, _ in others} == {same}
 
 
 class Returns(tcp.CongestionControl):

@@ -130,10 +130,16 @@ def digest(factory: Factory) -> str:
 def _parts(thing: Any, seen: set[int]) -> Iterator[str]:
     if isinstance(thing, SIMPLE):
         yield repr(thing)
-        return
-    if id(thing) in seen:
-        return
-    seen.add(id(thing))
+    elif id(thing) not in seen:
+        seen.add(id(thing))
+        yield from _parts_of(thing, seen)
+        # Of functions and classes each is there once. Anything else may be a value of the moment, and another one is at
+        # its address afterwards: it is in the set for as long as it could contain itself.
+        if not isinstance(thing, (FunctionType, type)):
+            seen.remove(id(thing))
+
+
+def _parts_of(thing: Any, seen: set[int]) -> Iterator[str]:
     match thing:
         case functools.partial():
             yield from _parts((thing.func, thing.args, thing.keywords), seen)
@@ -168,7 +174,8 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[str]:
             for value in thing:
                 yield from _parts(value, seen)
         case set() | frozenset():
-            yield from sorted(repr(value) for value in thing)
+            # In an order that has nothing to do with addresses, and each of them whole.
+            yield from sorted("\0".join(_parts(value, set(seen))) for value in thing)
         case _:
             yield type(thing).__name__
 
