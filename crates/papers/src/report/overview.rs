@@ -77,8 +77,7 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
                 within two numbers. No verdict changes it. What is accepted of bbn and sfu was frozen before \
                 their figures were run, but for the changes below (papers/frozen.toml names the commits, and what was \
                 known of the same paths by then); of the other three papers the history does not show it. What is simulated alone \
-                has one seed, which was new at 07b25f5b. The decisions that follow that commit in the list below were \
-                made with its numbers in view.";
+                has one seed, which nothing had used before: it is the last decision of the list below.";
     let words = "In ACM's words, this is a replication: other code on other machines, from what the papers print. What \
                  was simulated is repeated by `make papers`, to the digit; all is derived again from kept raw data by \
                  `make artifact`.";
