@@ -2,7 +2,7 @@
 
 use crate::children::Children;
 use crate::failure::Failure;
-use crate::mutant::Mutant;
+use crate::mutant::{FOLDER, Mutant};
 use crate::program::Program;
 use crate::report::{Outcome, Report, Verdict};
 use crate::trials::{GATEWAY, SIMULATOR, Trials};
@@ -32,10 +32,13 @@ pub(crate) struct Campaign<'a> {
     program: Program<'a>,
     /// The numbers of those that are asked for.
     asked: Vec<usize>,
+    /// Whether what has found them is written into their files.
+    keeps: bool,
 }
 
 impl<'a> Campaign<'a> {
-    /// Those of `names` among the `mutants` of the tree at `root`, or all of them.
+    /// Those of `names` among the `mutants` of the tree at `root`, or all of them. With `keeps`
+    /// their files will name what has found them.
     ///
     /// # Errors
     /// There is none of a name.
@@ -43,6 +46,7 @@ impl<'a> Campaign<'a> {
         root: &'a Path,
         mutants: &'a [Mutant],
         names: &[String],
+        keeps: bool,
     ) -> Result<Campaign<'a>, Failure> {
         let number = |name: &String| {
             let number = mutants.iter().position(|mutant| mutant.name == *name);
@@ -52,7 +56,7 @@ impl<'a> Campaign<'a> {
         if names.is_empty() {
             asked.extend(0..mutants.len());
         }
-        Ok(Campaign { root, mutants, program: Program::new(root, mutants), asked })
+        Ok(Campaign { root, mutants, program: Program::new(root, mutants), asked, keeps })
     }
 
     /// Says what becomes of each, and whether all are as they should be.
@@ -135,9 +139,13 @@ impl<'a> Campaign<'a> {
                 let next = queue.lock().unwrap().next();
                 let Some(mutant) = next else { return Ok(()) };
                 let began = Instant::now();
-                let outcome =
-                    trials.run(mutant, self.name(mutant), &self.program.crates_of(mutant))?;
-                report.add(self.name(mutant), began.elapsed(), &outcome);
+                let (number, mutant) = (mutant, &self.mutants[mutant]);
+                let outcome = trials.run(number, mutant, &self.program.crates_of(number))?;
+                report.add(&mutant.name, began.elapsed(), &outcome);
+                let another = mutant.finder.as_ref() != Some(&outcome.detail);
+                if self.keeps && another && outcome.verdict == Verdict::Found {
+                    mutant.keep(&self.root.join(FOLDER), &outcome.detail)?;
+                }
             }
         };
         let workers = thread::available_parallelism()?.get();

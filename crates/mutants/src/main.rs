@@ -36,6 +36,9 @@ struct Arguments {
     /// Only say which do not apply or do not compile
     #[arg(long)]
     compile: bool,
+    /// Also name in each one's file the test that has found it: the next time that runs first
+    #[arg(long, conflicts_with_all = ["applies", "compile"])]
+    keep: bool,
     /// Mutants, without .toml: all if none is given
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -60,6 +63,6 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
         _ => Depth::Found,
     };
     let root = Path::new(".");
-    let mutants = mutant::read_all(&root.join("tests/mutants"))?;
-    Campaign::new(root, &mutants, &arguments.names)?.run(depth)
+    let mutants = mutant::read_all(&root.join(mutant::FOLDER))?;
+    Campaign::new(root, &mutants, &arguments.names, arguments.keep)?.run(depth)
 }

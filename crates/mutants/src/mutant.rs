@@ -5,6 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use toml_edit::DocumentMut;
+
+/// Where they are, from the tree's top.
+pub(crate) const FOLDER: &str = "tests/mutants";
 
 /// A deliberate defect.
 #[derive(Deserialize)]
@@ -16,6 +20,9 @@ pub(crate) struct Mutant {
     /// What is wrong, in a sentence: for those who read the file.
     #[serde(rename = "defect")]
     _defect: String,
+    /// The test that found it last, as [`Suite::finding`](crate::suite::Suite::finding) names it.
+    /// It runs first.
+    pub(crate) finder: Option<String>,
     /// What makes it so.
     #[serde(rename = "change")]
     pub(crate) changes: Vec<Change>,
@@ -46,6 +53,19 @@ pub(crate) enum MutantError {
     Malformed(PathBuf, #[source] toml::de::Error),
 }
 
+impl Mutant {
+    /// Names `finder` in its file, in `folder`.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(crate) fn keep(&self, folder: &Path, finder: &str) -> io::Result<()> {
+        let path = folder.join(format!("{}.toml", self.name));
+        let mut text: DocumentMut = fs::read_to_string(&path)?.parse().map_err(io::Error::other)?;
+        text["finder"] = toml_edit::value(finder);
+        fs::write(path, text.to_string())
+    }
+}
+
 /// All those in `folder`, by name.
 ///
 /// # Errors
@@ -68,4 +88,27 @@ fn read(path: &Path) -> Result<Mutant, MutantError> {
         toml::from_str(&text).map_err(|error| MutantError::Malformed(path.to_owned(), error))?;
     mutant.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(mutant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_file_is_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let (defect, change) = (
+            "# Why.\ndefect = \"It is late.\"\n",
+            "\n[[change]]\nfile = \"a/src/b.rs\"\nfunction = \"late\"\nold = 'x'\nnew = ''\n",
+        );
+        let path = folder.path().join("late.toml");
+        fs::write(&path, format!("{defect}{change}")).unwrap();
+        for finder in ["seed 4711: whole", "a::tests::it_is_in_time"] {
+            let mutant = &read_all(folder.path()).unwrap()[0];
+            mutant.keep(folder.path(), finder).unwrap();
+            let kept = format!("{defect}finder = \"{finder}\"\n{change}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), kept);
+            assert_eq!(read(&path).unwrap().finder.as_deref(), Some(finder));
+        }
+    }
 }

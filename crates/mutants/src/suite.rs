@@ -39,6 +39,15 @@ pub(crate) struct Suite {
     pub(crate) name: String,
 }
 
+/// Which of the tests are run.
+#[derive(Clone, Copy)]
+pub(crate) enum Selection<'a> {
+    /// All.
+    All,
+    /// The one that this finding names.
+    Only(&'a str),
+}
+
 impl Suite {
     /// The tests in `program`.
     pub(crate) fn new(program: TestProgram) -> Suite {
@@ -59,8 +68,26 @@ impl Suite {
         self.program.name.is_some()
     }
 
-    /// Runs them in the copy at `tree` with `mutant`, or without any, until one fails. How they
-    /// have ended, and what they have said, which is in `log` as well.
+    /// Whether one of them gave the finding.
+    pub(crate) fn found(&self, finding: &str) -> bool {
+        match self.plays_faults() {
+            true => seed(finding).is_some(),
+            false => self.test(finding).is_some(),
+        }
+    }
+
+    /// The test, of these, that a finding names.
+    fn test<'a>(&self, finding: &'a str) -> Option<&'a str> {
+        finding.strip_prefix(self.crate_name())?.strip_prefix("::")
+    }
+
+    /// The crate's name.
+    fn crate_name(&self) -> &str {
+        self.program.folder.trim_start_matches("crates/")
+    }
+
+    /// Runs those of them that are selected in the copy at `tree` with `mutant`, or without any,
+    /// until one fails. How they have ended, and what they have said, which is in `log` as well.
     ///
     /// # Errors
     /// They do not start, or somebody interrupts.
@@ -68,7 +95,7 @@ impl Suite {
         &self,
         children: &Children,
         tree: &Path,
-        mutant: Option<usize>,
+        (mutant, selection): (Option<usize>, Selection<'_>),
         limit: Duration,
         log: &Path,
     ) -> io::Result<(End, String)> {
@@ -80,8 +107,16 @@ impl Suite {
             command.env(VARIABLE, mutant.to_string());
         }
         if self.plays_faults() {
-            let seeds = env::var("BENTPIPE_SEEDS").unwrap_or_else(|_| SEEDS.to_owned());
-            command.env("BENTPIPE_SEEDS", seeds).env("BENTPIPE_ENOUGH", "1").args(FAULT_TESTS);
+            let seeds = match selection {
+                Selection::Only(finding) => {
+                    seed(finding).map(|seed| format!("{seed}..{}", seed + 1))
+                }
+                Selection::All => env::var("BENTPIPE_SEEDS").ok(),
+            };
+            command.env("BENTPIPE_SEEDS", seeds.as_deref().unwrap_or(SEEDS));
+            command.env("BENTPIPE_ENOUGH", "1").args(FAULT_TESTS);
+        } else if let Selection::Only(finding) = selection {
+            command.arg("--exact").args(self.test(finding));
         }
         let mut said = Vec::new();
         let ended = children.run(&mut command, limit, || {
@@ -104,11 +139,12 @@ impl Suite {
         Ok((end, String::from_utf8_lossy(&said).into_owned()))
     }
 
-    /// What they have found, by what they said.
+    /// What they have found, by what they said: `seed 4711: whole`, or a test such as
+    /// `gateway::tests::past::it_ends`.
     pub(crate) fn finding(&self, said: &str) -> String {
         match self.plays_faults() {
             true => said.lines().find_map(violation).unwrap_or("a fault test").to_owned(),
-            false => self.name.replace("tests", failed_test(said).unwrap_or("tests")),
+            false => format!("{}::{}", self.crate_name(), failed_test(said).unwrap_or("a test")),
         }
     }
 }
@@ -121,6 +157,11 @@ fn violation(line: &str) -> Option<&str> {
     let what = what.len() - what.trim_start_matches(is_invariant).len();
     let is_one = seed.parse::<u64>().is_ok() && what > 0;
     is_one.then(|| &line[from..from + 5 + seed.len() + 2 + what])
+}
+
+/// The seed of a finding: of `seed 4711: whole`, 4711.
+fn seed(finding: &str) -> Option<u64> {
+    finding.strip_prefix("seed ")?.split_once(':')?.0.parse().ok()
 }
 
 /// The first test that libtest says has failed: `test leg::it_ends ... FAILED`.
@@ -137,6 +178,8 @@ mod tests {
     fn what_tests_say_is_understood() {
         assert_eq!(violation("Err: seed 4711: byte-order at 3 s"), Some("seed 4711: byte-order"));
         assert_eq!(violation("seed 4711 was drawn: once"), None);
+        assert_eq!(seed("seed 4711: byte-order"), Some(4711));
+        assert_eq!(seed("core::tests::seed 4711: byte-order"), None);
         let said = "test leg::ends ... ok\ntest leg::resets - should panic ... FAILED\n";
         assert_eq!(failed_test(said), Some("leg::resets"));
         assert_eq!(failed_test("test leg::ends ... ok"), None);

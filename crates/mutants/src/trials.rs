@@ -1,11 +1,12 @@
-//! Mutants are tried: the tests run with each of them, until one fails. Those of its crate begin,
-//! the gateway's follow, and the fault tests come last: in this order a mutant takes 1.5 s of a
-//! processor, and in the opposite one 2.8 s.
+//! Mutants are tried: the tests run with each of them, until one fails. The one that is named in
+//! the mutant's file is the first, alone. Then those of its crate begin, the gateway's follow, and
+//! the fault tests come last: in this order it takes half the time of the opposite one.
 
 use crate::children::Children;
 use crate::failure::Failure;
+use crate::mutant::Mutant;
 use crate::report::{Outcome, Verdict};
-use crate::suite::{End, Suite};
+use crate::suite::{End, Selection, Suite};
 use crate::workshop::{TestProgram, Workshop};
 use std::collections::BTreeSet;
 use std::io;
@@ -51,7 +52,7 @@ impl<'a> Trials<'a> {
         for suite in suites {
             let began = Instant::now();
             let log = logs.join("without-mutants");
-            let (end, said) = suite.run(children, tree, None, LIMIT, &log)?;
+            let (end, said) = suite.run(children, tree, (None, Selection::All), LIMIT, &log)?;
             if end != End::Passed {
                 return Err(Failure::Tests { said, tests: suite.name });
             }
@@ -62,18 +63,27 @@ impl<'a> Trials<'a> {
         Ok(trials)
     }
 
-    /// Tries a mutant of the crates in `folders`.
+    /// Tries the mutant of this number, of the crates in `folders`.
     ///
     /// # Errors
     /// Somebody interrupts.
     pub(crate) fn run(
         &self,
-        mutant: usize,
-        name: &str,
+        number: usize,
+        mutant: &Mutant,
         folders: &BTreeSet<&str>,
     ) -> io::Result<Outcome> {
-        let log = self.logs.join(name);
+        let log = self.logs.join(&mutant.name);
+        let run = |suite: &Suite, selection, limit| {
+            suite.run(self.children, self.tree, (Some(number), selection), limit, &log)
+        };
         let outcome = |verdict, detail| Ok(Outcome { verdict, detail });
+        if let Some(finder) = &mutant.finder
+            && let Some((suite, limit)) = self.suites.iter().find(|(suite, _)| suite.found(finder))
+            && let (End::Failed, said) = run(suite, Selection::Only(finder), *limit)?
+        {
+            return outcome(Verdict::Found, suite.finding(&said));
+        }
         let mut late = None;
         for (suite, limit) in &self.suites {
             let concerned = suite.plays_faults()
@@ -82,7 +92,7 @@ impl<'a> Trials<'a> {
             if !concerned {
                 continue;
             }
-            let (end, said) = suite.run(self.children, self.tree, Some(mutant), *limit, &log)?;
+            let (end, said) = run(suite, Selection::All, *limit)?;
             match end {
                 End::Passed => {}
                 End::Failed => return outcome(Verdict::Found, suite.finding(&said)),
