@@ -198,7 +198,8 @@ fn deviations(catalogue: &Catalogue) -> Vec<Block> {
     if let Ok(dissent) = catalogue.files().text(DISSENT) {
         blocks.push(heading("Dissent", "dissent"));
         blocks.push(Block::text(
-            "What a reader who had no part in the measurements found doubtful (papers/dissent.md), unedited:",
+            "What readers who had no part in the measurements found doubtful (papers/dissent.md), unedited. Each spoke of the pages \
+             of that day: points 3, 8, 10, 12, 14 and 15 are of former ones.",
         ));
         blocks
             .extend(dissent.split("\n\n").map(|part| Block::text(part.trim().replace('\n', " "))));

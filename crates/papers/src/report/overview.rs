@@ -37,19 +37,20 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     let score = Score::of(catalogue, report, |_| true);
     let said = format!(
         "{} of {} measured claims are reproduced, {} more by the paper's words and not by our number. {} are different, {} \
-         undecided, {} depend on a parameter that the papers leave free.",
+         undecided. Other values of parameters that the papers leave free were tried for {} of these claims, and {} depend on one.",
         score.with(Verdict::Reproduced),
         score.all_measured(),
         score.with(Verdict::InWords),
         score.with(Verdict::Different),
         score.with(Verdict::Undecided),
+        score.tried_elsewhere,
         score.with(Verdict::FreeParameter)
     );
     let apart = format!(
         "Not among them: {} calibrated claims ({} hold), and {} that share a number or a cause with another. A claim is \
-         calibrated if a parameter was changed after a first result with this claim in view: whatever its verdict is now, it \
-         confirms nothing. Arithmetic comes to the papers' in {}. {} sweeps were drawn. {} requirements are held by tests{}; {} \
-         questions are answered by a page.",
+         calibrated if a free value was fitted to it after a first result: whatever its verdict is now, it \
+         confirms nothing. Repairs of our own faults are no such thing. Arithmetic comes to the papers' in {}. {} sweeps were drawn. {} requirements are held by tests{}; {} \
+         requirements are answered by a page.",
         score.calibrated.of,
         score.calibrated.holds,
         score.counted_with,
@@ -65,7 +66,7 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     let claims = || catalogue.papers.iter().flat_map(Paper::claims);
     let wishes = claims().filter(|claim| !claim.counts()).count();
     let register = format!(
-        "The five texts make {} claims. Priority 1 is a paper's core, 2 what follows from it, 3 a wish or what it leaves to \
+        "The five texts make {} claims. Priority 1 is a paper's core, 2 what follows from it, 3 the rest, most of it left to \
          others. {wishes} are of priority 3, and do not count.",
         claims().count()
     );
@@ -74,12 +75,14 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
                 reproduced with the chosen value and different with another, or the other way round; what is undecided \
                 with another value does not count against it. The intervals hold together with 95 % (Bonferroni). How \
                 many runs are made is the scenario's: a number, or as many as it takes until their spread is small, \
-                within two numbers. No verdict changes it. What is accepted of bbn and sfu was frozen before \
+                within two numbers. No verdict changes it now; in eight figures it is what a former rule, more runs while \
+                a verdict was undecided, had come to. What the paper's words bear was written when the numbers were known. \
+                What is accepted of bbn and sfu was frozen before \
                 their figures were run, but for the changes below (papers/frozen.toml names the commits, and what was \
                 known of the same paths by then); of the other three papers the history does not show it. What is simulated alone \
                 has one seed, which nothing had used before: it is the last decision of the list below.";
     let words = "In ACM's words, this is a replication: other code on other machines, from what the papers print. What \
-                 was simulated is repeated by `make papers`, to the digit; all is derived again from kept raw data by \
+                 was simulated is repeated by `make papers`, to the digit; all verdicts are derived again from kept raw data by \
                  `make artifact`.";
     vec![
         Block::Paragraph(vec![Inline::Strong(said)]),
@@ -119,7 +122,13 @@ fn counts(catalogue: &Catalogue, report: &Report) -> Block {
             Cell::Page(paper.name.clone(), paper.about.title.clone()),
             Cell::Number(score.all_measured().to_string()),
         ];
-        row.extend(score.measured.map(|count| Cell::Number(count.to_string())));
+        row.extend(Verdict::ALL.map(|verdict| match (verdict, score.tried_elsewhere) {
+            (Verdict::FreeParameter, 0) => Cell::Text("not tried".to_owned()),
+            (Verdict::FreeParameter, tried) => {
+                Cell::Number(format!("{} of {tried}", score.with(verdict)))
+            }
+            (verdict, _) => Cell::Number(score.with(verdict).to_string()),
+        }));
         let shares = [score.arithmetic, score.drawn, score.tested];
         row.extend(shares.map(|of| Cell::Number(format!("{} / {}", of.holds, of.of))));
         rows.push(row);
@@ -216,8 +225,9 @@ fn decided_afterwards(catalogue: &Catalogue) -> Vec<Block> {
         Block::text(
             "Tolerances, scenarios, functions, durations and definitions that were changed when a first result was known. \
              A digest holds each figure's scenarios, checks and functions (papers/ledger.toml), others hold what is \
-             accepted (papers/frozen.toml): a change of these without an entry here fails a test. Causes, explanations \
-             and what the paper's words bear have none.",
+             accepted (papers/frozen.toml). Since 364cf985 a test fails if one of these is changed without an entry here; \
+             before, the digests were written over, twice without an entry (5c7a4a60 and 40753ba9). Causes, \
+             explanations, what the paper's words bear and our own TCP have no digest.",
         ),
     ];
     let head = ["claims", "what", "before", "after", "why", "commit"];

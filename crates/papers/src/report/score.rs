@@ -96,6 +96,8 @@ pub struct Score {
     pub measured: [usize; Verdict::ALL.len()],
     /// Measured ones whose figures were not run.
     pub not_run: usize,
+    /// Measured ones with numbers at other values of a free parameter.
+    pub tried_elsewhere: usize,
     /// Measured ones that count with another.
     pub counted_with: usize,
     /// Those that a parameter was fitted to, and how many of them hold.
@@ -139,6 +141,11 @@ impl Score {
         for paper in catalogue.papers.iter().filter(|paper| of(paper)) {
             for claim in paper.claims().filter(LocatedClaim::counts) {
                 score.add(&claim, standing(report, &claim));
+                let judged = report.judged(claim.id);
+                let mut others = judged.into_iter().flat_map(|judged| &judged.others);
+                let counts =
+                    claim.class() == ClaimClass::Measured && claim.counted_with().is_none();
+                score.tried_elsewhere += usize::from(counts && others.any(|other| !other.stated));
             }
         }
         score
@@ -185,6 +192,7 @@ impl Score {
         measured.insert("of".to_owned(), json!(self.all_measured()));
         json!({
             "measured": measured,
+            "tried-elsewhere": self.tried_elsewhere,
             "counted-with-another": self.counted_with,
             "calibrated": self.calibrated.json(),
             "arithmetic": self.arithmetic.json(),

@@ -257,7 +257,7 @@ fn why(
     reasons.extend(claim.counted_with().map(|other| format!("It counts with {other}.")));
     let says_nothing = [Cause::Unknown, Cause::Chance].map(|cause| format!("{}.", cause.words()));
     if reasons.iter().all(|reason| says_nothing.contains(reason)) {
-        reasons.push("The runs: as many as were fixed beforehand, with another seed.".to_owned());
+        reasons.push("The runs: as many as the scenario says, with another seed.".to_owned());
     }
     reasons.join(" ")
 }

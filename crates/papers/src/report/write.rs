@@ -16,7 +16,7 @@ type Head = (&'static str, &'static str, &'static str);
 const TRANSITIONS: Head = (
     transitions::NAME,
     "Earlier verdicts and present ones",
-    "Which verdicts have changed since the first count, in which direction, and why?",
+    "Which verdicts have changed since the count of 24 November, in which direction, and why?",
 );
 const APPENDIX: Head = (
     appendix::NAME,
