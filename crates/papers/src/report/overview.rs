@@ -138,7 +138,7 @@ fn counts(catalogue: &Catalogue, report: &Report) -> Block {
 
 /// The statements that a paper is known for, with the findings.
 fn known_for(report: &Report, paper: &Paper) -> Vec<Block> {
-    let head = ["", "the paper", "found", "in", "", "claim"];
+    let head = ["", "the paper", "found", "in", "", "why", "claim"];
     let mut rows = vec![head.map(|text| Cell::Text(text.to_owned())).to_vec()];
     rows.extend(paper.about.known.iter().map(|known| known_row(report, known)));
     if rows.len() == 1 {
@@ -159,12 +159,16 @@ fn known_row(report: &Report, known: &Known) -> Vec<Cell> {
         Some(judged) => Cell::Verdict(judged.verdict.words().to_owned(), tone(judged.verdict)),
         None => Cell::Text("not run".to_owned()),
     };
+    let cause = judged
+        .filter(|judged| judged.verdict != Verdict::Reproduced)
+        .and_then(|judged| judged.claim.cause);
     vec![
         Cell::Text(known.says.clone()),
         Cell::Text(known.printed.clone()),
         Cell::Number(finding.map(|named| decisive(judged, named, known.scale)).unwrap_or_default()),
         Cell::Text(known.unit.clone()),
         verdict,
+        Cell::Text(cause.map(Cause::words).unwrap_or_default().to_owned()),
         Cell::Text(known.claim.clone()),
     ]
 }

@@ -12,13 +12,16 @@ pub(super) fn number(finding: &Finding) -> String {
     with_interval(finding.found, finding.half_width)
 }
 
-/// A mean, with half of its interval.
+/// A mean, with half of its interval: less than the last of four digits is not said in digits.
 pub(super) fn with_interval(found: f64, half_width: f64) -> String {
     let said = significant(found);
-    if half_width > ROUNDING * found.abs() {
-        format!("{said} ± {}", significant(half_width))
-    } else {
+    let last = 10f64.powf(found.abs().log10().floor() - 3.0);
+    if half_width <= ROUNDING * found.abs() {
         said
+    } else if half_width < last {
+        format!("{said} ± <{last}")
+    } else {
+        format!("{said} ± {}", significant(half_width))
     }
 }
 
@@ -75,4 +78,17 @@ fn found(report: &Report, judged: &Judged, placeholder: &str) -> Option<f64> {
         return of.findings.iter().find(|it| it.name == name).map(|it| it.found);
     };
     of.others.iter().find(|it| it.name == name && it.value == value)?.found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_has_no_more_digits_than_its_mean() {
+        assert_eq!(with_interval(0.912, 0.034), "0.912 ± 0.034");
+        assert_eq!(with_interval(0.912, 1.8e-6), "0.912 ± <0.0001");
+        assert_eq!(with_interval(0.912, 1e-16), "0.912");
+        assert_eq!(with_interval(0.0, 0.25), "0 ± 0.25");
+    }
 }
