@@ -53,7 +53,11 @@ fn who_has_a_faster_way_on_gets_a_larger_share() {
     let plain = between(&routers, 15, 25);
     println!("Mbit/s from 15 s to 25 s, by client: split {split:.2?}, end to end {plain:.2?}");
     let payload = 1448.0 / 1500.0;
-    assert!(split[..2].iter().all(|rate| (0.9..1.0).contains(&(rate / 0.256 / payload))));
+    // Theirs from the beginning on: it is of jumps as well.
+    let slow: Vec<f64> =
+        rates(&between_gateways(KNOWN), 100)[..2].iter().map(|sent| sent / 100.0).collect();
+    println!("slow ones over 100 s: {slow:.4?}");
+    assert!(slow.iter().all(|rate| (0.9..1.0).contains(&(rate / 0.256 / payload))));
     // At least what is left of the link: for the slow ones there is something at hand.
     let share = (8.0 - 2.0 * 0.256) / 2.0 * payload;
     assert!(split[2..].iter().all(|rate| *rate > 0.95 * share), "{share}");

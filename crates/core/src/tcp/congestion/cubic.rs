@@ -23,11 +23,37 @@ pub struct Cubic {
     slow_start: SlowStart,
     fast_convergence: bool,
     as_linux: bool,
+    #[serde(with = "course")]
+    course: Course,
+}
+
+/// The window's way since the connection began.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Course {
     curve: Curve,
     /// The curve before the reduction that may be undone (section 4.9).
     before: Curve,
-    /// When the last acknowledgment came.
+    /// When the last acknowledgment came; not kept before the first epoch.
     last_ack: Instant,
+}
+
+impl Course {
+    const START: Course =
+        Course { curve: Curve::START, before: Curve::START, last_ack: Instant::ZERO };
+}
+
+/// A connection that was never in congestion avoidance: one byte of what an idle one keeps.
+mod course {
+    use super::Course;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(course: &Course, to: S) -> Result<S::Ok, S::Error> {
+        (*course != Course::START).then_some(course).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Course, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(Course::START))
+    }
 }
 
 /// What the window does in congestion avoidance.
@@ -89,9 +115,7 @@ impl Cubic {
             slow_start: SlowStart::new(slow_start, smss),
             fast_convergence,
             as_linux: false,
-            curve: Curve::START,
-            before: Curve::START,
-            last_ack: Instant::ZERO,
+            course: Course::START,
         }
     }
 
@@ -110,56 +134,58 @@ impl Cubic {
     /// What the window does in congestion avoidance, to be restored where a reduction proves a
     /// mistake.
     pub(super) fn curve(&self) -> Curve {
-        self.curve
+        self.course.curve
     }
 
     /// A reduction has proved a mistake: the curve is what it was before.
     pub(super) fn set_curve(&mut self, curve: Curve) {
-        self.curve = curve;
+        self.course.curve = curve;
     }
 
     /// The window grows by an acknowledgment by which it may.
     pub(super) fn grow(&mut self, ack: &AckEvent) {
-        let since_last = ack.now.saturating_since(self.last_ack);
-        self.last_ack = ack.now;
         if !ack.window_limited {
             // Section 4.2: time in which the application held sending back does not count.
-            self.curve.epoch = self.curve.epoch.map(|epoch| epoch + since_last);
+            if let Some(epoch) = &mut self.course.curve.epoch {
+                *epoch = *epoch + ack.now.saturating_since(self.course.last_ack);
+                self.course.last_ack = ack.now;
+            }
             return;
         }
         if self.slow_start.grow(ack) {
-            self.curve.epoch = None;
+            self.course.curve.epoch = None;
             return;
         }
         let cwnd = self.window().as_f64() / ack.smss.as_f64();
-        if self.curve.epoch.is_none() {
-            self.curve.begin(ack.now, cwnd);
+        if self.course.curve.epoch.is_none() {
+            self.course.curve.begin(ack.now, cwnd);
         }
-        let bytes = self.increase(ack, cwnd) * ack.smss.as_f64() + self.curve.fraction;
-        self.curve.fraction = bytes.fract();
+        self.course.last_ack = ack.now;
+        let bytes = self.increase(ack, cwnd) * ack.smss.as_f64() + self.course.curve.fraction;
+        self.course.curve.fraction = bytes.fract();
         self.slow_start.set_window(self.window() + Bytes::from_f64(bytes));
     }
 
     /// Sections 4.3 to 4.5: by how many segments an acknowledgment of `segments` increases `cwnd`.
     fn increase(&mut self, ack: &AckEvent, cwnd: f64) -> f64 {
         let segments = ack.acked.as_f64() / ack.smss.as_f64();
-        let epoch = *self.curve.epoch.get_or_insert(ack.now);
+        let epoch = *self.course.curve.epoch.get_or_insert(ack.now);
         let t = ack.now.saturating_since(epoch).as_secs_f64();
         let rtt = ack.srtt.unwrap_or_default().as_secs_f64();
         // Section 4.3: once W_est has come to where the loss was, it grows as Reno does.
         // Linux keeps RFC 8312's increase (`delta = (cwnd * beta_scale) >> 3`).
-        let as_reno = self.curve.w_est >= self.curve.cwnd_prior && !self.as_linux;
-        self.curve.w_est += if as_reno { 1.0 } else { ALPHA } * segments / cwnd;
-        let target = self.curve.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
+        let as_reno = self.course.curve.w_est >= self.course.curve.cwnd_prior && !self.as_linux;
+        self.course.curve.w_est += if as_reno { 1.0 } else { ALPHA } * segments / cwnd;
+        let target = self.course.curve.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
         let cubic = (target - cwnd) / cwnd * segments;
         if self.as_linux {
             // Both windows count whole segments, and it takes a round trip to come to W_est
             // (`max_cnt = cwnd / delta`).
-            let behind = (self.curve.w_est.floor() - cwnd.floor()).max(0.0);
+            let behind = (self.course.curve.w_est.floor() - cwnd.floor()).max(0.0);
             return cubic.max(behind / cwnd * segments);
         }
-        if self.curve.w_cubic(t) < self.curve.w_est {
-            return (self.curve.w_est - cwnd).max(0.0);
+        if self.course.curve.w_cubic(t) < self.course.curve.w_est {
+            return (self.course.curve.w_est - cwnd).max(0.0);
         }
         cubic
     }
@@ -167,9 +193,9 @@ impl Cubic {
     /// Sections 4.6 and 4.7: what a reduction does to the curve, and the new threshold.
     fn reduce(&mut self, event: &CongestionEvent, plateau: bool) -> Bytes {
         let cwnd = self.window().as_f64() / event.smss.as_f64();
-        let less = self.fast_convergence && cwnd < self.curve.w_max;
+        let less = self.fast_convergence && cwnd < self.course.curve.w_max;
         let w_max = if less { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.curve = Curve { w_max, cwnd_prior: cwnd, plateau, ..Curve::START };
+        self.course.curve = Curve { w_max, cwnd_prior: cwnd, plateau, ..Curve::START };
         Bytes::from_f64((event.flight_size.as_f64() * BETA).round())
     }
 }
@@ -204,20 +230,20 @@ impl Congestion for Cubic {
 
     fn save_undo(&mut self) {
         self.slow_start.save_undo();
-        self.before = self.curve;
+        self.course.before = self.course.curve;
     }
 
     fn undo(&mut self, max: Bytes) -> bool {
         // Section 4.9.
         let undone = self.slow_start.undo(max);
         if undone {
-            self.curve = self.before;
+            self.course.curve = self.course.before;
         }
         undone
     }
 
     fn on_idle(&mut self) {
         self.slow_start.on_idle();
-        self.curve.epoch = None;
+        self.course.curve.epoch = None;
     }
 }

@@ -96,8 +96,9 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "gateway-terrestrial",
-        about: "a gateway's leg on the LAN side: every segment acknowledged, all bytes counted",
-        source: "This project.",
-        text: "ack=per-segment,recovery=sack,undo=on,iw=10,byte-limit=off,rto.granularity=200ms,nagle=off",
+        about: "a gateway's leg on the LAN side: every segment acknowledged, all bytes counted, Linux's CUBIC",
+        source: "This project. Hosts next to it on a terrestrial link have Linux's CUBIC.",
+        text: "ack=per-segment,recovery=sack,undo=on,congestion=cubic:as-linux=on,slow-start=hystart,iw=10,byte-limit=off,\
+               rto.granularity=200ms,nagle=off",
     },
 ];
