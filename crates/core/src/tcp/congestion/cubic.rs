@@ -147,7 +147,7 @@ impl Cubic {
         if !ack.window_limited {
             // Section 4.2: time in which the application held sending back does not count.
             if let Some(epoch) = &mut self.course.curve.epoch {
-                *epoch = *epoch + ack.now.saturating_since(self.course.last_ack);
+                *epoch += ack.now.saturating_since(self.course.last_ack);
                 self.course.last_ack = ack.now;
             }
             return;
