@@ -53,7 +53,7 @@ fn who_has_a_faster_way_on_gets_a_larger_share() {
     let plain = between(&routers, 15, 25);
     println!("Mbit/s from 15 s to 25 s, by client: split {split:.2?}, end to end {plain:.2?}");
     let payload = 1448.0 / 1500.0;
-    // Theirs from the beginning on: it is of jumps as well.
+    // Theirs are of the whole time, as a recovery over 256 kbit/s takes seconds and ends in a jump.
     let slow: Vec<f64> =
         rates(&between_gateways(KNOWN), 100)[..2].iter().map(|sent| sent / 100.0).collect();
     println!("slow ones over 100 s: {slow:.4?}");

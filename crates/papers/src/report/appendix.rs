@@ -198,7 +198,7 @@ fn deviations(catalogue: &Catalogue) -> Vec<Block> {
     if let Ok(dissent) = catalogue.files().text(DISSENT) {
         blocks.push(heading("Dissent", "dissent"));
         blocks.push(Block::text(
-            "What readers who had no part in the measurements found doubtful (papers/dissent.md), unedited. Each spoke of the pages \
+            "What readers who had no part in the measurements found doubtful (papers/dissent.md), unedited to point 15. Each spoke of the pages \
              of that day: points 3, 8, 10, 12, 14 and 15 are of former ones.",
         ));
         blocks
