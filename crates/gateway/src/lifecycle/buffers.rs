@@ -172,7 +172,7 @@ impl<B: Buffer> SplicedFlow<B> {
     }
 
     /// Undoes [`SplicedFlow::forget_bursts`].
-    pub(super) fn remember_bursts(&mut self) {
+    pub(crate) fn remember_bursts(&mut self) {
         for leg in Leg::BOTH {
             if self.comes_in_bursts(leg) {
                 self.splice.leg_mut(leg).acknowledge_bursts();
@@ -180,8 +180,8 @@ impl<B: Buffer> SplicedFlow<B> {
         }
     }
 
-    /// Whether bursts of `leg` are acknowledged, as hosts are near by
-    /// and something of it has been delivered.
+    /// Whether bursts of `leg` are acknowledged, as hosts are near by and something of it has been
+    /// delivered.
     fn comes_in_bursts(&self, leg: Leg) -> bool {
         self.is_near(leg) && self.splice.tcb(leg.other()).sender.snd_una() > Offset::FIRST
     }

@@ -189,7 +189,9 @@ impl<B: Buffer> Gateway<B> {
             return;
         }
         spliced.forget_bursts();
-        let Some(hibernated) = spliced.hibernate(&self.config, sides, ends) else { return };
+        let Some(hibernated) = spliced.hibernate(&self.config, sides, ends) else {
+            return spliced.remember_bursts();
+        };
         add_sender_stats(&mut self.summary, sides, spliced);
         flow.enter(Phase::Hibernated(hibernated));
         for side in Side::BOTH {
