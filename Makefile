@@ -49,7 +49,6 @@ test-routers-real: cargo apt-tests
 
 test-python: cargo
 	@scripts/python-venv.sh test
-	@$(VENV)/ruff check --quiet --config python/pyproject.toml python scripts
 	@MYPY_CACHE_DIR=$(abspath $(TARGET_DIR))/mypy $(VENV)/python -m mypy.stubtest --concise --ignore-disjoint-bases bentpipe._bentpipe
 	@cd python && PYTHONDONTWRITEBYTECODE=1 BENTPIPE_NOTEBOOKS=$(CURDIR)/out/notebooks $(VENV)/python -m pytest
 
@@ -115,6 +114,7 @@ check: cargo cargo-deny
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	cargo deny --log-level error check bans licenses sources
+	scripts/ruff.sh
 
 bench: cargo apt-bench
 	@cargo build --release --quiet --bin bentpipe
