@@ -1,9 +1,10 @@
 //! The papers in the program are whole: every claim has its place, every experiment can be run, and
 //! the tolerances are those that were frozen.
 
+use bentpipe_core::tcp::presets::PRESETS;
 use bentpipe_lab::drawing;
 use bentpipe_papers::catalogue::{
-    Catalogue, Cells, ClaimMethod, Files, Paper, Witness, figure_digest, frozen,
+    Catalogue, Cells, ClaimMethod, Files, Paper, Witness, figure_digest, frozen, preset_digest,
 };
 use bentpipe_papers::functions;
 use bentpipe_papers::live::{LiveResults, inputs};
@@ -313,6 +314,20 @@ fn no_figure_is_changed_without_a_decision() {
         let digest = figure_digest(figure, catalogue.files(), &own).unwrap();
         if catalogue.ledger.digest(&figure.id) != Some(&digest) {
             undecided.push(format!("\"{}\" = \"{digest}\"", figure.id));
+        }
+    }
+    // A scenario names a TCP: what that means is as much a part of it.
+    let files = catalogue.files();
+    let scenarios: Vec<&str> = files.paths().filter_map(|path| files.text(path).ok()).collect();
+    for preset in PRESETS {
+        let named = |text: &&str| {
+            text.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| word == preset.name)
+        };
+        let digest = preset_digest(preset.text);
+        if scenarios.iter().any(named)
+            && catalogue.ledger.preset_digest(preset.name) != Some(&digest)
+        {
+            undecided.push(format!("presets \"{}\" = \"{digest}\"", preset.name));
         }
     }
     assert!(

@@ -15,6 +15,9 @@ pub struct Ledger {
     /// The digest of each figure when all was frozen, by the figure's id.
     #[serde(default)]
     pub frozen: BTreeMap<String, String>,
+    /// The digest of each TCP that scenarios name, by the preset's name.
+    #[serde(default)]
+    pub presets: BTreeMap<String, String>,
     /// Oldest first.
     #[serde(default, rename = "decision")]
     pub decisions: Vec<Decision>,
@@ -43,6 +46,9 @@ pub struct Decision {
     /// The new digests of figures, by their ids. None before they were frozen.
     #[serde(default)]
     pub figures: BTreeMap<String, String>,
+    /// The new digests of presets, by their names.
+    #[serde(default)]
+    pub presets: BTreeMap<String, String>,
 }
 
 /// The kinds of what a decision changes.
@@ -84,6 +90,12 @@ impl Ledger {
         let changed = self.decisions.iter().rev().find_map(|decision| decision.figures.get(figure));
         changed.or_else(|| self.frozen.get(figure)).map(String::as_str)
     }
+
+    /// The digest that a preset is to have, as [`Ledger::digest`].
+    pub fn preset_digest(&self, preset: &str) -> Option<&str> {
+        let changed = self.decisions.iter().rev().find_map(|decision| decision.presets.get(preset));
+        changed.or_else(|| self.presets.get(preset)).map(String::as_str)
+    }
 }
 
 pub(super) fn read(files: &Files) -> Result<Ledger, CatalogueError> {
@@ -123,5 +135,14 @@ pub fn figure_digest(
         add(&format!("{:?}", claim.checks));
     }
     functions.iter().for_each(|source| add(source));
-    Ok(digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&digest.finalize()))
+}
+
+/// Digests a preset's text, which scenarios only name.
+pub fn preset_digest(text: &str) -> String {
+    hex(&Sha256::digest(text))
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -34,7 +34,7 @@ pub use free::{FreeParameter, FreeValue};
 pub use freeze::{Change, frozen};
 pub use future_work::Question;
 pub use layout::{Cells, Layout};
-pub use ledger::{Decided, Decision, Ledger, figure_digest};
+pub use ledger::{Decided, Decision, Ledger, figure_digest, preset_digest};
 pub use live::Live;
 pub(crate) use live::{same, text};
 pub use located::{ClaimPlace, LocatedClaim};
