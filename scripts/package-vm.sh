@@ -3,9 +3,9 @@
 # that is prepared once and kept in package-vm of the target directory. The folder is /trial there, which nothing
 # changes. The kernel is the image's, or that of a folder (vm-kernel.sh).
 # Usage: package-vm.sh FOLDER [KERNEL]
+#        package-vm.sh --prepare                (the image alone)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-trial=$(realpath "$1")
 PATH=$PATH:/usr/sbin:/sbin
 if [ "$(id -u)" -ne 0 ]; then
     echo "package-vm: not root, which the machine's image takes: nothing is tried" >&2
@@ -60,6 +60,11 @@ UNIT
     echo "$packages" >"$kept/ready"
     rm -rf "$root"
 fi
+if [ "$1" = --prepare ]; then
+    exit 0
+fi
+
+trial=$(realpath "$1")
 kernel=$kept/vmlinuz initrd=$kept/initrd.gz modules=()
 line="console=ttyS0 quiet loglevel=3 panic=-1 systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service net.ifnames=0"
 if [ $# -gt 1 ]; then

@@ -29,6 +29,21 @@ pub struct Costs {
     pub threads: usize,
     /// By the figures' ids.
     pub figure: BTreeMap<String, FigureCost>,
+    /// All points on real hosts, if that was timed.
+    #[serde(default)]
+    pub live: Option<LiveCost>,
+}
+
+/// The cost of all points on real hosts.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LiveCost {
+    /// The commit and its day.
+    pub commit: String,
+    /// The runs.
+    pub runs: usize,
+    /// The minutes from the first to the last, many side by side.
+    pub minutes: f64,
 }
 
 /// The costs of a figure.

@@ -21,7 +21,7 @@ pub use accepted::{Accepted, AcceptedError};
 #[cfg(test)]
 pub(crate) use claim::ClaimFile;
 pub use claim::{Cause, Check, Claim, Form, Measure};
-pub use costs::{Costs, FigureCost};
+pub use costs::{Costs, FigureCost, LiveCost};
 pub use earlier::{Earlier, EarlierVerdict};
 pub use elsewhere::{Elsewhere, Witness};
 pub use entry::{ClaimKind, ClaimMethod, Entry};

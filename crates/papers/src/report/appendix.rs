@@ -3,7 +3,7 @@
 use super::Report;
 use super::block::{Block, Cell, Inline, OVERVIEW};
 use super::transitions;
-use crate::catalogue::{Catalogue, CatalogueError, Costs, Figure};
+use crate::catalogue::{Catalogue, CatalogueError, Costs, Figure, LiveCost};
 use crate::run::{LivePointResults, LiveResults, Machine};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) fn page(catalogue: &Catalogue, report: &Report) -> Result<Vec<Block>,
     blocks.extend(commands());
     blocks.extend(catalogue.costs.as_ref().map(|costs| machine(costs, figures.len())));
     blocks.push(by_figure(catalogue.costs.as_ref(), &figures));
-    blocks.extend(real_hosts(&live));
+    blocks.extend(real_hosts(catalogue.costs.as_ref(), &live));
     blocks.extend(deviations(catalogue));
     Ok(blocks)
 }
@@ -133,7 +133,13 @@ fn by_figure(costs: Option<&Costs>, figures: &[&Figure]) -> Block {
     Block::Table("Each figure or table:".to_owned(), rows)
 }
 
-fn real_hosts(live: &[(&Figure, LiveResults)]) -> Vec<Block> {
+fn real_hosts(costs: Option<&Costs>, live: &[(&Figure, LiveResults)]) -> Vec<Block> {
+    let time = match costs.and_then(|costs| costs.live.as_ref()) {
+        Some(LiveCost { commit, runs, minutes }) => {
+            format!("all {runs} took {minutes:.0} minutes together at commit {commit}.")
+        }
+        None => "how long all of them took was not kept.".to_owned(),
+    };
     let mut rows = vec![heads(&["figure", "points", "runs", "day", "commit", "kernel", "machine"])];
     for (figure, kept) in live {
         let Machine { measured, commit, kernel, processor, cores, memory_mib, side_by_side } =
@@ -165,11 +171,11 @@ fn real_hosts(live: &[(&Figure, LiveResults)]) -> Vec<Block> {
     let summary = format!("{} settings", list.len() - 1);
     vec![
         heading("Real hosts", "real-hosts"),
-        Block::text(
-            "Runs are in real time; how long all of them took was not kept. papers/NAME/fig-….live.csv has a \
+        Block::text(format!(
+            "Runs are in real time; {time} papers/NAME/fig-….live.csv has a \
              row for each point, run and kind of flow, with the lateness of links and the load of the machine; fig-….flows.csv.gz has the same of \
              single flows.",
-        ),
+        )),
         Block::Table(String::new(), rows),
         heading("How the kernels' TCP was set", "kernel-settings"),
         Block::text(
