@@ -78,6 +78,8 @@ struct WrittenLink {
     bits_per_second: u64,
     round_trip_ms: u64,
     arriving_bits_per_second: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    guess_bits_per_second: Option<u64>,
     age_s: u64,
 }
 
@@ -160,6 +162,7 @@ impl WrittenLink {
             bits_per_second: link.rate.bits_per_sec(),
             round_trip_ms: (link.round_trip.as_nanos() / 1_000_000) as u64,
             arriving_bits_per_second: link.arriving.bits_per_sec(),
+            guess_bits_per_second: link.guess.map(Rate::bits_per_sec),
             age_s: link.age.as_secs(),
         }
     }
@@ -175,6 +178,7 @@ impl WrittenLink {
             rate: Rate::from_bits_per_sec(self.bits_per_second),
             round_trip: Duration::from_millis(self.round_trip_ms),
             arriving: Rate::from_bits_per_sec(self.arriving_bits_per_second),
+            guess: self.guess_bits_per_second.map(Rate::from_bits_per_sec),
             age: Duration::from_secs(self.age_s.saturating_add(since).min(u64::from(u32::MAX))),
         })
     }
@@ -197,6 +201,7 @@ mod tests {
             rate: Rate::from_bits_per_sec(8_000_000),
             round_trip: Duration::from_millis(512),
             arriving: Rate::from_bits_per_sec(250_000),
+            guess: Some(Rate::from_bits_per_sec(6_000_000)),
             age: Duration::from_secs(5),
         }
     }

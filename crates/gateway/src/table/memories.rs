@@ -24,6 +24,8 @@ pub struct RememberedLink {
     pub round_trip: Duration,
     /// The rate that it brought; zero, if that has not shown.
     pub arriving: Rate,
+    /// The rate that the operator held it for then (`follow`).
+    pub guess: Option<Rate>,
     /// The time since then.
     pub age: Duration,
 }

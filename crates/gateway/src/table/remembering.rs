@@ -17,13 +17,15 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 3_600);
 impl<B: Buffer> Gateway<B> {
     /// Begins with the links that an earlier run has found.
     ///
-    /// Those that are older than a day are left out, and all where links are not found together. It
-    /// is called before there are flows.
+    /// Those that are older than a day are left out, and those of which the operator said something
+    /// else then. So are all where links are not found together. It is called before there are
+    /// flows.
     pub fn remember_links(&mut self, now: Instant, links: &[RememberedLink]) {
-        if !self.described(Side::Satellite).finds_together() {
+        let leg = self.described(Side::Satellite);
+        if !leg.finds_together() {
             return;
         }
-        for link in links.iter().filter(|link| link.age <= MAX_AGE) {
+        for link in links.iter().filter(|link| link.age <= MAX_AGE && link.guess == leg.guess) {
             let Some(identity) = Identity::new(link.identity) else { continue };
             self.links.remotes.memories.insert(identity, Remembered::of(now, link));
             for host in &link.hosts {
@@ -35,6 +37,7 @@ impl<B: Buffer> Gateway<B> {
     /// The links to remote gateways that are to be remembered.
     pub fn links_to_remember(&self, now: Instant) -> Vec<RememberedLink> {
         let remotes = &self.links.remotes;
+        let guess = self.described(Side::Satellite).guess;
         let found = remotes.named().filter_map(|(identity, id)| {
             let link = remotes.link(id);
             Some((identity, (link.to_remember(now)?, link.arrived.rate())))
@@ -52,6 +55,7 @@ impl<B: Buffer> Gateway<B> {
                 rate,
                 round_trip,
                 arriving: Rate::from_bits_per_sec((arriving * 8.0) as u64),
+                guess,
                 age,
             }
         });

@@ -683,6 +683,25 @@ fn what_an_earlier_run_has_found_is_begun_with_where_the_round_trip_is_the_same(
     assert_eq!(begun_by(&[ancient], A).0, unknown);
 }
 
+/// An operator who says another rate with `follow` knows something that the last run did not.
+#[test]
+fn what_is_said_of_a_link_since_then_is_begun_with_instead() {
+    let links = remembered();
+    let rate = |megabits: u64| Some(Rate::from_bits_per_sec(megabits * 1_000_000));
+    let begun = |said: u64, then: Option<Rate>| {
+        let mut hub = fast_hub();
+        let mut config = hub.table.gateway.config().clone();
+        (config.satellite.rate, config.satellite.follow) = (rate(said), true);
+        hub.table.gateway = Gateway::new(config);
+        let link = RememberedLink { guess: then, ..links[0].clone() };
+        hub.table.gateway.remember_links(hub.table.now, &[link]);
+        let kept = hub.table.gateway.links_to_remember(hub.table.now);
+        kept.iter().map(|link| link.guess).collect::<Vec<_>>()
+    };
+    assert_eq!(begun(5, rate(5)), [rate(5)]);
+    assert_eq!((begun(5, rate(12)), begun(5, None)), (vec![], vec![]));
+}
+
 #[test]
 fn a_remote_that_was_started_again_as_well_keeps_what_is_remembered_of_it() {
     let links = remembered();
