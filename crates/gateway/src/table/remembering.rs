@@ -21,11 +21,11 @@ impl<B: Buffer> Gateway<B> {
     /// else then. So are all where links are not found together. It is called before there are
     /// flows.
     pub fn remember_links(&mut self, now: Instant, links: &[RememberedLink]) {
-        let leg = self.described(Side::Satellite);
-        if !leg.finds_together() {
+        if !self.described(Side::Satellite).finds_together() {
             return;
         }
-        for link in links.iter().filter(|link| link.age <= MAX_AGE && link.guess == leg.guess) {
+        let guess = self.operators_guess();
+        for link in links.iter().filter(|link| link.age <= MAX_AGE && link.guess == guess) {
             let Some(identity) = Identity::new(link.identity) else { continue };
             self.links.remotes.memories.insert(identity, Remembered::of(now, link));
             for host in &link.hosts {
@@ -37,7 +37,7 @@ impl<B: Buffer> Gateway<B> {
     /// The links to remote gateways that are to be remembered.
     pub fn links_to_remember(&self, now: Instant) -> Vec<RememberedLink> {
         let remotes = &self.links.remotes;
-        let guess = self.described(Side::Satellite).guess;
+        let guess = self.operators_guess();
         let found = remotes.named().filter_map(|(identity, id)| {
             let link = remotes.link(id);
             Some((identity, (link.to_remember(now)?, link.arrived.rate())))
@@ -65,6 +65,11 @@ impl<B: Buffer> Gateway<B> {
             link.hosts.clear();
         }
         links
+    }
+
+    /// The rate with which links are begun by the file, whatever a peer gateway has told since.
+    fn operators_guess(&self) -> Option<Rate> {
+        self.configured.leg(Side::Satellite).followed().guess
     }
 
     /// A remote to which flows were held to lead reports another identity.
