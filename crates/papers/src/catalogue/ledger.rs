@@ -87,14 +87,22 @@ impl Ledger {
     /// The digest that a figure is to have. It is the last decision's that has changed it, or the
     /// frozen one.
     pub fn digest(&self, figure: &str) -> Option<&str> {
-        let changed = self.decisions.iter().rev().find_map(|decision| decision.figures.get(figure));
-        changed.or_else(|| self.frozen.get(figure)).map(String::as_str)
+        self.latest(figure, &self.frozen, |decision| &decision.figures)
     }
 
     /// The digest that a preset is to have, as [`Ledger::digest`].
     pub fn preset_digest(&self, preset: &str) -> Option<&str> {
-        let changed = self.decisions.iter().rev().find_map(|decision| decision.presets.get(preset));
-        changed.or_else(|| self.presets.get(preset)).map(String::as_str)
+        self.latest(preset, &self.presets, |decision| &decision.presets)
+    }
+
+    fn latest<'a>(
+        &'a self,
+        name: &str,
+        frozen: &'a BTreeMap<String, String>,
+        of: impl Fn(&'a Decision) -> &'a BTreeMap<String, String>,
+    ) -> Option<&'a str> {
+        let changed = self.decisions.iter().rev().find_map(|decision| of(decision).get(name));
+        changed.or_else(|| frozen.get(name)).map(String::as_str)
     }
 }
 
