@@ -77,7 +77,7 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-timeout 1800 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 -no-reboot -snapshot \
+timeout --foreground 1800 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 -no-reboot -snapshot \
     -kernel "$kernel" -initrd "$initrd" -append "$line" \
     -drive "file=$kept/root.img,format=raw,if=virtio" \
     -virtfs "local,path=$trial,mount_tag=trial,security_model=none,readonly=on" \
