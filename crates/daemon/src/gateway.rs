@@ -30,6 +30,7 @@ use bentpipe_gateway::{
 use bentpipe_linux::clock::Clock;
 use bentpipe_linux::heap::HeapTrim;
 use bentpipe_linux::poll::{self, LoopError};
+use bentpipe_linux::receive_steering::Steering;
 use bentpipe_linux::signals::Signals;
 use bentpipe_linux::tun::{MAX_READ, MAX_SLICES, ReadError, Tun};
 use bentpipe_linux::vnet_hdr::{Checksum, Gso, GsoKind, VnetHdr};
@@ -71,6 +72,8 @@ pub struct LiveGateway {
     diversion: Option<Diversion>,
     device_events: Option<DeviceEvents>,
     heap: HeapTrim,
+    /// What keeps received packets off the loop's processor, and when it looks next.
+    steering: (Steering, Instant),
     reload: Option<SyncSender<()>>,
     /// Where what is found of links is kept, and when it is written next.
     links: Option<(LinkMemory, Instant)>,
@@ -117,6 +120,7 @@ impl LiveGateway {
             diversion: None,
             device_events: None,
             heap: HeapTrim::default(),
+            steering: (Steering::default(), Instant::ZERO),
             reload: None,
             links: None,
             link_writer: None,

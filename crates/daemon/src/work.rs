@@ -1,5 +1,6 @@
 //! Counters of the loop's system calls, by device.
 
+use bentpipe_linux::receive_steering::Written;
 use bentpipe_linux::tun::{ReadError, Tun};
 use bentpipe_linux::vnet_hdr::VnetHdr;
 
@@ -35,6 +36,15 @@ impl Work {
     /// Packets that were written, by side.
     pub(crate) fn writes(&self) -> [u64; 2] {
         self.devices.map(|device| device.writes)
+    }
+
+    /// All that was written.
+    pub(crate) fn written(&self) -> Written {
+        let [lan, satellite] = &self.devices;
+        Written {
+            packets: lan.writes + satellite.writes,
+            bytes: lan.written_bytes + satellite.written_bytes,
+        }
     }
 
     /// Packets that the kernel did not take.

@@ -11,6 +11,7 @@ use crate::watchdog::Watchdog;
 use bentpipe_core::time::{Duration, Instant, earliest};
 use bentpipe_gateway::{RememberedLink, Side, Summary};
 use bentpipe_linux::heap;
+use bentpipe_linux::receive_steering::Steering;
 use std::thread;
 
 /// How long a device that was deleted is waited for.
@@ -83,6 +84,7 @@ impl LiveGateway {
             self.watchdog = None;
         }
         self.keep_links_meanwhile(now);
+        self.steer(now);
         if self.heap.is_due(now, self.gateway.footprint()) {
             self.gateway.shrink();
             heap::trim();
@@ -95,6 +97,16 @@ impl LiveGateway {
         let links = self.links.as_ref().map(|(_, next)| *next);
         let due = [log, vouching, trial, watchdog, reports, links];
         due.into_iter().flatten().min()
+    }
+
+    /// Keeps received packets off this thread's processor. It is not due by itself: a loop that
+    /// waits is not busy.
+    fn steer(&mut self, now: Instant) {
+        let (steering, next) = &mut self.steering;
+        if *next <= now {
+            *next = now + Steering::EVERY;
+            steering.follow([self.tuns[0].name(), self.tuns[1].name()], self.work.written());
+        }
     }
 
     /// Handles what the monitor has repaired of the devices.
