@@ -31,11 +31,11 @@ pub fn spread(interface: &str) -> io::Result<()> {
     set_mask(&file, &usable)
 }
 
-/// Keeps what arrives on interfaces off the processor that a thread keeps busy by writing there,
-/// wherever the scheduler puts it.
+/// Keeps what arrives on interfaces off the processor of a thread that writes there.
 ///
-/// Each long packet that such a thread receives for the kernel is one that it does not read. Short
-/// ones cost more to hand over than to receive: all processors take them.
+/// It follows a busy thread to wherever the scheduler puts it. Each long packet that such a thread
+/// receives for the kernel is one that it does not read. Short ones cost more to hand over than to
+/// receive: all processors take them.
 #[derive(Debug, Default)]
 pub struct Steering {
     /// The last look.
@@ -44,10 +44,10 @@ pub struct Steering {
     own: Option<Processors>,
 }
 
-/// What a thread has written into its interfaces.
+/// Packets that a thread has written into its interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Written {
-    /// Packets, whatever is cut of them.
+    /// Their number; a packet that is cut later is one.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -71,8 +71,10 @@ impl Steering {
     /// Packets with so many bytes on average are long.
     const LONG: u64 = 8 << 10;
 
-    /// Looks at the calling thread, which has `written` so much, and steers by it where that is
-    /// allowed. Masks that neither this nor [`spread`] has set are an operator's own, and stay.
+    /// Looks at the calling thread, and steers by it where that is allowed.
+    ///
+    /// The thread has `written` so much. Masks that neither this nor [`spread`] has set are an
+    /// operator's own, and stay.
     pub fn follow(&mut self, interfaces: [&str; 2], written: Written) {
         // Where the kernel does not say, nothing is steered.
         let Ok(look) = Look::now(written) else { return };
