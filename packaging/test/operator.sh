@@ -188,7 +188,7 @@ holds "nothing is in the hub's way" ip netns exec hub $ask check /etc/bentpipe/h
 ip netns exec hub $ask --config /etc/bentpipe/hub.toml --name hub >/tmp/hub 2>&1 &
 hub=$!
 at_hub() { ip netns exec hub $ask status --name hub --json | jq -e "$1"; }
-holds "the hub's starts" within 30 at_hub .diverting
+holds "the hub's starts" within 90 at_hub .diverting
 before=$(is .totals.split)
 holds "a download passes both" download small
 holds "both split it" at_hub '.totals.split >= 1'
