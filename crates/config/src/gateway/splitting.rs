@@ -50,8 +50,8 @@ pub(super) const KEYS: &[Key<Config>] = &[
         "a secret of all gateways of a pair or hub: no other gateway is believed; `openssl rand -hex 16` makes one",
         reload: Reload::Refused,
         help: Help {
-            value: "\"…\"",
-            remark: "the same at both ends, of openssl rand -hex 16: then no other gateway is believed",
+            value: "\"00112233445566778899aabbccddeeff\"",
+            remark: "the same at both ends: then no other gateway is believed",
         },
     ),
     key!(Config: "adopt-after" => adopt_after,

@@ -1,7 +1,6 @@
 //! What gateways tell each other of their link.
 
 use super::*;
-use crate::RememberedLink;
 use crate::announce::{Announcement, ToldLink};
 use bentpipe_core::units::Rate;
 
@@ -72,30 +71,6 @@ fn events(table: &mut Table) -> Vec<String> {
         .filter(|event| matches!(event, Event::LinkTold(_) | Event::LinkContradicted { .. }))
         .map(|event| event.to_string())
         .collect()
-}
-
-/// What is remembered of a link gives way to what its operator says, and not to what a gateway
-/// says that is asked afterwards.
-#[test]
-fn a_rate_that_is_told_is_no_guess_of_the_operators() {
-    let mut config = Config::default();
-    config.satellite.follow = true;
-    let mut table = Table::new(config);
-    let remembered = RememberedLink {
-        identity: 7,
-        hosts: vec![],
-        rate: Rate::from_bits_per_sec(18_000_000),
-        round_trip: Duration::from_millis(600),
-        arriving: Rate::from_bits_per_sec(1_000_000),
-        guess: None,
-        age: Duration::ZERO,
-    };
-    table.gateway.remember_links(table.now, &[remembered]);
-    call(&mut table, 1000, link(20, 2));
-    assert_eq!(known(&table).rate, megabits(20));
-    let kept = table.gateway.links_to_remember(table.now);
-    let kept: Vec<_> = kept.iter().map(|link| (link.identity, link.guess)).collect();
-    assert_eq!(kept, [(7, None)]);
 }
 
 #[test]
