@@ -96,13 +96,14 @@ impl Steering {
         if others.is_empty() {
             return Ok(());
         }
+        // What is set is known as its own even if the other device is gone.
+        let before = self.own.replace(others.clone());
         for file in files {
             let mask = mask(&file)?;
-            if mask != others && (mask == *all || Some(&mask) == self.own.as_ref()) {
+            if mask != others && (mask == *all || Some(&mask) == before.as_ref()) {
                 set_mask(&file, &others)?;
             }
         }
-        self.own = Some(others);
         Ok(())
     }
 }
@@ -228,6 +229,19 @@ mod tests {
         assert_eq!(after(None, [None, None]), ["7", "7"], "its packets are short now");
         let own = [Some("1\n"), Some("0\n")];
         assert_eq!(after(Some(1), own), ["1\n", "0\n"], "an operator's own");
+    }
+
+    #[test]
+    fn a_mask_is_followed_up_though_the_other_device_was_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        let all = Processors::from([0, 1, 2]);
+        let mut steering = Steering::default();
+        fs::write(&first, "7").unwrap();
+        assert!(steering.keep_off(Some(0), &all, [first.clone(), second.clone()]).is_err());
+        fs::write(&second, "7").unwrap();
+        steering.keep_off(Some(2), &all, [first.clone(), second.clone()]).unwrap();
+        assert_eq!([first, second].map(|file| fs::read_to_string(file).unwrap()), ["3", "3"]);
     }
 
     #[test]
