@@ -171,6 +171,9 @@ fn create(
         })
 }
 
+/// The numbers that processors can have.
+const PROCESSORS: &str = "/sys/devices/system/cpu/possible";
+
 /// Sets of `N` counters. Each processor has its own, so that no two wait for each other.
 #[derive(Debug)]
 pub struct Counters<const N: usize> {
@@ -182,10 +185,10 @@ impl<const N: usize> Counters<N> {
     /// So many sets, all zero at first, by their numbers.
     ///
     /// # Errors
-    /// [`BpfError::Map`].
+    /// [`BpfError::Map`], [`BpfError::Processors`].
     pub fn new(name: &'static str, sets: u32) -> Result<Counters<N>, BpfError> {
-        let text = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
-        let unknown = BpfError::Map { entries: sets, source: Errno::ENODATA };
+        let text = fs::read_to_string(PROCESSORS).unwrap_or_default();
+        let unknown = BpfError::Processors { file: PROCESSORS };
         let processors = processors_of(text.trim()).ok_or(unknown)?;
         let descriptor = create(PERCPU_ARRAY, name, [u32::LEN, N * u64::LEN], sets, 0)?;
         Ok(Counters { descriptor, processors })

@@ -43,6 +43,12 @@ pub enum BpfError {
         /// What the kernel said.
         source: nix::errno::Errno,
     },
+    /// How many processors there are is not to be had: each has counters of its own.
+    #[error("{file} does not say how many processors there are: run `mount -t sysfs sysfs /sys`")]
+    Processors {
+        /// Where the kernel says it.
+        file: &'static str,
+    },
     /// Before Linux 6.6 there is no place for programs there.
     #[error(
         "{device} has an `ingress` queueing discipline (SQM's, say), beside which kernels before Linux 6.6 attach no \
