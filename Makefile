@@ -127,7 +127,7 @@ bench: cargo apt-bench
 
 bench-peers: cargo
 	@cargo build --release --quiet --bin bentpipe
-	@scripts/bench-peers.sh $(TARGET_DIR)/release/bentpipe
+	@scripts/bench-peers.sh $(TARGET_DIR)/release/bentpipe $(wildcard $(TARGET_DIR)/dist/bentpipe)
 
 cargo:
 	@scripts/require-cargo.sh

@@ -37,23 +37,24 @@ fi
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH TZ=UTC
 flags=("--remap-path-prefix=$PWD=/bentpipe" "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo")
-CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
-export CARGO_ENCODED_RUSTFLAGS
 
 out=out/package
 mkdir -p "$out"
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 for package in "${packages[@]}"; do
+    profile=''
     case $package in
         bentpipe-gateway) crate=bentpipe-daemon folder=crates/daemon ;;
-        bentpipe) crate=bentpipe folder=crates/cli ;;
+        bentpipe) crate=bentpipe folder=crates/cli profile=$(scripts/profile.sh) ;;
         *)
             echo "package: \`$package\` is none of bentpipe-gateway, bentpipe" >&2
             exit 1
             ;;
     esac
     echo "package: building $package, linked as a whole, which takes minutes"
-    cargo build --quiet --locked --profile dist --package "$crate" --bin "$package"
+    all=("${flags[@]}" ${profile:+"-Cprofile-use=$profile"})
+    CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${all[*]}") \
+        cargo build --quiet --locked --profile dist --package "$crate" --bin "$package"
     rm -rf "${out:?}/$package"
     mkdir -p "$out/$package"
     "$target/dist/$package" generate "$out/$package"
