@@ -100,7 +100,9 @@ impl Steering {
         let before = self.own.replace(others.clone());
         for file in files {
             let mask = mask(&file)?;
-            if mask != others && (mask == *all || Some(&mask) == before.as_ref()) {
+            // The device may have been given to more processors than this thread may use.
+            let to_all = mask.is_superset(all);
+            if mask != others && (to_all || Some(&mask) == before.as_ref()) {
                 set_mask(&file, &others)?;
             }
         }
@@ -227,6 +229,11 @@ mod tests {
         assert_eq!(after(Some(2), [None, None]), ["3", "3"], "the thread was moved");
         assert_eq!(after(Some(2), [Some("7\n"), None]), ["3", "3"], "a device was made again");
         assert_eq!(after(None, [None, None]), ["7", "7"], "its packets are short now");
+        assert_eq!(
+            after(Some(1), [Some("f\n"), Some("1,00000007\n")]),
+            ["5", "5"],
+            "to all, and more"
+        );
         let own = [Some("1\n"), Some("0\n")];
         assert_eq!(after(Some(1), own), ["1\n", "0\n"], "an operator's own");
     }
