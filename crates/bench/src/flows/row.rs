@@ -1,5 +1,6 @@
 //! Rows of the table: medians over rounds, and ratios within a round.
 
+use super::Rounds;
 use super::measure::Sample;
 use super::plan::{Load, Plan};
 use crate::median::median;
@@ -92,7 +93,7 @@ pub struct Row {
 }
 
 /// A row for each load and program; samples are by load, program and round.
-pub(super) fn rows(plan: &Plan, loads: &[Load], samples: &[Vec<Vec<Sample>>]) -> Vec<Row> {
+pub(super) fn rows(plan: &Plan, loads: &[Load], samples: &[Vec<Rounds>]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (load, by_program) in loads.iter().zip(samples) {
         let single = loads.iter().position(|other| is_single(*load, *other));
@@ -119,15 +120,18 @@ fn is_single(load: Load, other: Load) -> bool {
 
 /// The rounds that a row is compared with.
 struct Compared<'a> {
-    kernel: Option<&'a [Sample]>,
-    single: Option<&'a [Sample]>,
+    kernel: Option<&'a [Option<Sample>]>,
+    single: Option<&'a [Option<Sample>]>,
 }
 
-fn row(through: &str, load: Load, rounds: &[Sample], compared: &Compared<'_>) -> Row {
-    let spread = |figure: &dyn Fn(&Sample) -> Option<f64>| Spread::of(rounds.iter().map(figure));
-    let ratio = |others: Option<&[Sample]>, figure: fn(&Sample) -> Option<f64>| {
+fn row(through: &str, load: Load, rounds: &[Option<Sample>], compared: &Compared<'_>) -> Row {
+    let measured = || rounds.iter().flatten();
+    let spread = |figure: &dyn Fn(&Sample) -> Option<f64>| Spread::of(measured().map(figure));
+    let ratio = |others: Option<&[Option<Sample>]>, figure: fn(&Sample) -> Option<f64>| {
         let pairs = rounds.iter().zip(others?);
-        Spread::of(pairs.map(|(own, other)| Some(figure(own)? / figure(other)?)))
+        Spread::of(
+            pairs.map(|(own, other)| Some(figure(own.as_ref()?)? / figure(other.as_ref()?)?)),
+        )
     };
     let milliseconds = |seconds: Option<f64>| seconds.map(|seconds| 1e3 * seconds);
     let transfers = !matches!(load, Load::Exchanges(_));
@@ -160,14 +164,14 @@ fn row(through: &str, load: Load, rounds: &[Sample], compared: &Compared<'_>) ->
         ping_p99_ms: spread(&|sample| milliseconds(sample.pings.quantile(0.99))),
         request_p50_ms: spread(&|sample| milliseconds(sample.echoes.quantile(0.5))),
         request_p99_ms: spread(&|sample| milliseconds(sample.echoes.quantile(0.99))),
-        unanswered: rounds.iter().map(Sample::unanswered).sum(),
-        failed: rounds.iter().map(|sample| sample.failed).sum(),
-        work: work(rounds),
+        unanswered: measured().map(Sample::unanswered).sum(),
+        failed: measured().map(|sample| sample.failed).sum(),
+        work: work(&measured().collect::<Vec<_>>()),
     }
 }
 
 /// The medians of counters.
-fn work(rounds: &[Sample]) -> BTreeMap<String, Counter> {
+fn work(rounds: &[&Sample]) -> BTreeMap<String, Counter> {
     let names = rounds.iter().flat_map(|sample| sample.work.keys());
     let counter = |name: &String| {
         let growths = |per: &dyn Fn(&Sample) -> Option<f64>| {
@@ -272,15 +276,22 @@ mod tests {
             work_bytes: 1e6,
             ..Sample::default()
         };
+        let rounds = |samples: [Sample; 2]| samples.map(Some).to_vec();
         let one = vec![
-            vec![sample(&[1e9], 1.0), sample(&[4e9], 4.0)],
-            vec![sample(&[5e8], 1.0), sample(&[2e9], 4.0)],
+            rounds([sample(&[1e9], 1.0), sample(&[4e9], 4.0)]),
+            rounds([sample(&[5e8], 1.0), sample(&[2e9], 4.0)]),
         ];
         let two = vec![
-            vec![sample(&[5e8, 5e8], 1.0), sample(&[1e9, 1e9], 2.0)],
-            vec![sample(&[1e9, 0.0], 3.0), sample(&[2e9, 0.0], 6.0)],
+            rounds([sample(&[5e8, 5e8], 1.0), sample(&[1e9, 1e9], 2.0)]),
+            rounds([sample(&[1e9, 0.0], 3.0), sample(&[2e9, 0.0], 6.0)]),
         ];
-        let rows = rows(&plan, &loads, &[one, two]);
+        let mut failed = two.clone();
+        failed[1][0] = None;
+        let rows_of = |two| rows(&plan, &loads, &[one.clone(), two]);
+        let gateway = &rows_of(failed)[3];
+        let of_second = Some(Spread { median: 1.0, min: 1.0, max: 1.0 });
+        assert_eq!(gateway.of_one_flow, of_second, "the round that it failed in has no ratio");
+        let rows = rows_of(two);
         assert_eq!(rows.len(), 4);
         let gateway = &rows[1];
         assert_eq!(gateway.of_kernel, Some(Spread { median: 0.5, min: 0.5, max: 0.5 }));
@@ -303,9 +314,9 @@ mod tests {
             ..Sample::default()
         };
         let load = Load::Exchanges(Exchange { parallel: 1, answer: 64 });
-        let kernel = [Sample { exchanges: Some(2000.0), ..sample.clone() }];
-        let row =
-            row("gateway", load, &[sample], &Compared { kernel: Some(&kernel), single: None });
+        let kernel = [Some(Sample { exchanges: Some(2000.0), ..sample.clone() })];
+        let compared = Compared { kernel: Some(&kernel), single: None };
+        let row = row("gateway", load, &[Some(sample)], &compared);
         assert_eq!(row.connections_per_s.unwrap().median, 500.0);
         assert_eq!(row.of_kernel.unwrap().median, 0.5);
         assert_eq!(row.cpu_ms_per_connection.unwrap().median, 1.0);

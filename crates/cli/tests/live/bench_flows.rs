@@ -14,6 +14,7 @@ use crate::toolbox::wait_until;
 
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("bench_flows_measures_all_programs", measures),
+    ("bench_flows_goes_on_without_what_fails", partly),
     ("bench_flows_is_interrupted", interrupted),
     ("bench_flows_fails_in_a_line", fails),
 ];
@@ -81,6 +82,30 @@ fn measures() {
     }
     let names = rows.iter().filter_map(|row| row["through"].as_str());
     assert_eq!(names.collect::<Vec<_>>()[..4], ["kernel", "gateway", "tiny", "bare copy"]);
+}
+
+fn partly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let this = env::current_exe().expect("this binary");
+    let at = folder.path().display();
+    let script = folder.path().join("once.sh");
+    let once =
+        format!("mkdir {at}/ran && exec {} {} $1 {at}/counted", this.display(), foreign::ASKED);
+    fs::write(&script, once).expect("a script");
+    fs::write(folder.path().join("counted"), "").expect("a file");
+    let proxy = format!("once=sh {} {{port}}", script.display());
+    let output = played(&["--flows", "1,4", "--proxy", &proxy, "--json"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let words = "once, 4 flows at full speed: failed in 1 of 1 rounds: once did not start";
+    assert!(errors.lines().count() == 1 && errors.contains(words), "{errors}");
+    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows");
+    let carried = |row: &&Value| row["goodput_bps"]["median"].as_f64().is_some();
+    let names = rows.iter().filter(carried).filter_map(|row| row["through"].as_str());
+    let all = ["kernel", "gateway", "once", "kernel", "gateway"];
+    assert_eq!(names.collect::<Vec<_>>(), all);
+    assert_eq!(results["failures"][0]["through"], "once");
 }
 
 fn interrupted() {

@@ -4,7 +4,9 @@ mod counters;
 mod table;
 
 use super::BenchError;
-use bentpipe_bench::flows::{self, Direction, Exchange, Forwarder, Plan, Program, Results, Row};
+use bentpipe_bench::flows::{
+    self, Direction, Exchange, Failure, Forwarder, Plan, Program, Results, Row,
+};
 use bentpipe_core::units::{Bytes, Rate, parse_duration};
 use bentpipe_linux::machine::ThisMachine;
 use bentpipe_linux::netns::teardown;
@@ -173,6 +175,7 @@ struct Output<'a> {
     seconds: u64,
     rounds: u32,
     rows: &'a [Row],
+    failures: &'a [Failure],
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
@@ -190,11 +193,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
             format!("{} of {measurements}, {words}", done + 1)
         });
     });
-    if results.is_err() {
+    if results.as_ref().map_or(true, |results| !results.failures.is_empty()) {
         teardown::defer_to_signals();
     }
-    let Results { busy, rows } = results?;
+    let Results { busy, rows, failures } = results?;
     progress.end();
+    for Failure { through, load, rounds, why } in &failures {
+        let of = plan.rounds;
+        eprintln!("{COMMAND}: {through}, {load}: failed in {rounds} of {of} rounds: {why}");
+    }
+    let ended = if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     let mut out = io::stdout().lock();
     if arguments.json {
         let output = Output {
@@ -208,10 +216,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
             seconds: arguments.seconds,
             rounds: arguments.rounds,
             rows: &rows,
+            failures: &failures,
         };
         let text = serde_json::to_string(&output).expect("numbers can be written");
         writeln!(out, "{text}")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ended);
     }
     writeln!(
         out,
@@ -231,7 +240,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, BenchError> {
     if arguments.counters {
         counters::print(&mut out, &rows)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ended)
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, BenchError> {
