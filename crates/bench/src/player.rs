@@ -2,15 +2,13 @@
 
 use bentpipe_results::{RunError, RunResults};
 use bentpipe_scenario::Experiment;
-use bentpipe_testbed::ephemeral::EphemeralTestbed;
+use bentpipe_testbed::ephemeral::{self, EphemeralTestbed};
 use bentpipe_testbed::flows;
-use bentpipe_testbed::network::{self, Request, Stacks};
+use bentpipe_testbed::network::{Request, Stacks};
 use bentpipe_testbed::plan::{self, ForeignPrograms, LivePoint};
 use bentpipe_testbed::play::Run;
 use bentpipe_testbed::proxy::ProxyCommand;
 use std::env;
-use std::path::Path;
-use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -110,8 +108,8 @@ struct Testbed {
     network: EphemeralTestbed,
 }
 
-/// What names of testbeds begin with; a process and a worker follow.
-const NAMES: &str = "bench-";
+/// What testbeds are [named](ephemeral::name) after.
+pub(crate) const TESTBEDS: &str = "bench";
 
 /// What messages call a scenario, whose case they name.
 const FILE: &str = "its scenario";
@@ -163,7 +161,7 @@ impl Player for RealHosts {
             true => RunError::Cancelled,
             false => error,
         };
-        let name = format!("{NAMES}{}-{}", process::id(), self.worker);
+        let name = ephemeral::name(TESTBEDS, self.worker);
         let programs = ForeignPrograms { browser: None, proxies: &self.proxies };
         let live = plan::point(experiment, point, FILE, &name, Stacks::AsAsked, programs);
         let live = live.map_err(|error| failed(&error))?;
@@ -176,17 +174,6 @@ impl Player for RealHosts {
         let made = testbed.run(&live, run, None, &mut go_on);
         let Run { results, late, .. } = made.map_err(|error| stopped(error.into()))?;
         Ok(Played { results, late })
-    }
-}
-
-/// Takes down what is left of testbeds whose commands were killed.
-pub(crate) fn remove_leftovers() {
-    for name in network::names().unwrap_or_default() {
-        let process = name.strip_prefix(NAMES).and_then(|rest| rest.split('-').next());
-        let gone = process.is_some_and(|pid| !Path::new("/proc").join(pid).exists());
-        if gone && network::down(&name).is_err() {
-            tracing::warn!(name, "what is left of it cannot be taken down");
-        }
     }
 }
 

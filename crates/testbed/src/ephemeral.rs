@@ -5,7 +5,8 @@ use crate::network::{self, GatewayProgram, Network, NetworkError, Request};
 use crate::plan::LivePoint;
 use crate::play::{self, Run};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A run, and the testbed that it was made on.
@@ -26,6 +27,23 @@ pub struct EphemeralRun {
 pub struct EphemeralTestbed {
     network: Network,
     _down: Down,
+}
+
+/// The name of the testbed of worker number `worker` of this command.
+pub fn name(command: &str, worker: usize) -> String {
+    format!("{command}-{}-{worker}", process::id())
+}
+
+/// Takes down what is left of testbeds with such [names](name) whose commands were killed.
+pub fn remove_leftovers(command: &str) {
+    for name in network::names().unwrap_or_default() {
+        let worker = name.strip_prefix(command).and_then(|rest| rest.strip_prefix('-'));
+        let process = worker.and_then(|rest| rest.split('-').next());
+        let gone = process.is_some_and(|pid| !Path::new("/proc").join(pid).exists());
+        if gone && network::down(&name).is_err() {
+            tracing::warn!(name, "what is left of it cannot be taken down");
+        }
+    }
 }
 
 /// Takes the testbed of this name down.

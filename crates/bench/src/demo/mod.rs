@@ -18,6 +18,7 @@ use bentpipe_core::link::QueueKind;
 use bentpipe_core::time::Instant;
 use bentpipe_links::DirectionSpec;
 use bentpipe_scenario::Scenario;
+use bentpipe_testbed::ephemeral;
 use report::Report;
 use std::sync::atomic::AtomicBool;
 
@@ -83,7 +84,7 @@ impl Demo {
         progress: &mut dyn Progress,
     ) -> Result<Report, BenchError> {
         if matches!(self.world, World::Live { .. }) {
-            player::remove_leftovers();
+            ephemeral::remove_leftovers(player::TESTBEDS);
         }
         let rows = files::all(self, stop, progress)?;
         let lossy = lossy::all(self, stop, progress)?;

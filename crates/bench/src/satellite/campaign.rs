@@ -9,6 +9,7 @@ use crate::player::{self, Player, Progress, World};
 use bentpipe_lab::caught;
 use bentpipe_results::RunError;
 use bentpipe_scenario::{Experiment, Scenario};
+use bentpipe_testbed::ephemeral;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -108,7 +109,7 @@ impl Campaign<'_> {
         progress: &(impl Fn(u64, &str) + Sync),
     ) -> Finished {
         if matches!(self.world, World::Live { .. }) {
-            player::remove_leftovers();
+            ephemeral::remove_leftovers(player::TESTBEDS);
         }
         let jobs = self.jobs();
         let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -15,6 +15,7 @@ use crate::toolbox::wait_until;
 pub(crate) const CASES: &[(&str, fn())] = &[
     ("papers_run_points_on_real_hosts_once", measured),
     ("papers_leave_nothing_when_they_are_interrupted", interrupted),
+    ("papers_take_down_what_killed_ones_have_left", killed),
 ];
 
 /// A paper of one figure, whose smallest point real hosts run: two files, an end of which is a link
@@ -166,18 +167,36 @@ fn left_of(pid: u32) -> Vec<String> {
     names.filter(|name| name.contains(&format!("-papers-{pid}-"))).collect()
 }
 
-fn interrupted() {
-    let folder = folder();
-    let path = folder.path().join("papers/mini/fig-1.toml");
+/// A run of 40 s, and its namespaces are there.
+fn under_way(folder: &Path) -> Child {
+    let path = folder.join("papers/mini/fig-1.toml");
     let long = fs::read_to_string(&path).expect("a file").replace("200KB", "5MB");
     fs::write(&path, long).expect("a file");
-    let mut command = command(folder.path(), &["--live", "mini"]);
-    let mut live = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    let mut command = command(folder, &["--live", "mini"]);
+    let live = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
     wait_until("a run is under way", || match left_of(live.id()).len() {
         2 => Ok(()),
         other => Err(format!("{other} namespaces")),
     });
+    live
+}
+
+fn interrupted() {
+    let folder = folder();
+    let mut live = under_way(folder.path());
     kill(Pid::from_raw(live.id().cast_signed()), Signal::SIGINT).expect("a signal");
     assert_eq!(live.wait().expect("its end").code(), Some(130));
     assert_eq!(left_of(live.id()), Vec::<String>::new());
+}
+
+fn killed() {
+    let folder = folder();
+    let mut live = under_way(folder.path());
+    live.kill().expect("a signal");
+    live.wait().expect("its end");
+    assert_eq!(left_of(live.id()).len(), 2);
+    let mut next = under_way(folder.path());
+    assert_eq!(left_of(live.id()), Vec::<String>::new());
+    kill(Pid::from_raw(next.id().cast_signed()), Signal::SIGINT).expect("a signal");
+    next.wait().expect("its end");
 }

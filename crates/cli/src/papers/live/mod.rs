@@ -34,6 +34,7 @@ pub(super) fn run(
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::Root);
     }
+    testbeds::remove_leftovers();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let side_by_side = arguments.side_by_side.map_or(PER_PROCESSOR * cores, NonZeroUsize::get);
     let machine = machine::this(commit::of_checkout(), side_by_side);

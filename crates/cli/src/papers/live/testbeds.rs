@@ -8,11 +8,18 @@ use bentpipe_testbed::network::{Request, Stacks};
 use bentpipe_testbed::plan::{self, ForeignPrograms, LivePoint};
 use bentpipe_testbed::{ephemeral, kernel_settings};
 use std::env;
-use std::process;
 use std::sync::atomic::AtomicBool;
+
+/// What testbeds are [named](ephemeral::name) after.
+const NAMED_AFTER: &str = "papers";
 
 /// Testbeds of this process.
 pub(super) struct Testbeds;
+
+/// Takes down those of commands that were killed.
+pub(super) fn remove_leftovers() {
+    ephemeral::remove_leftovers(NAMED_AFTER);
+}
 
 impl LiveRunner for Testbeds {
     type Point = LivePoint;
@@ -51,7 +58,7 @@ impl LiveRunner for Testbeds {
         stop: &AtomicBool,
     ) -> Result<LiveRun, RunError> {
         let &LiveRequest { experiment, file, point, run, record } = request;
-        let name = format!("papers-{}-{worker}", process::id());
+        let name = ephemeral::name(NAMED_AFTER, worker);
         let binary = env::current_exe().map_err(|error| RunError::Failed(error.to_string()))?;
         let request = Request {
             name: &name,
