@@ -205,7 +205,7 @@ fn deviations(catalogue: &Catalogue) -> Vec<Block> {
         blocks.push(heading("Dissent", "dissent"));
         blocks.push(Block::text(
             "What readers who had no part in the measurements found doubtful (papers/dissent.md), unedited to point 15. Each spoke of the pages \
-             of that day: points 3, 8, 10, 12, 14 and 15 are of former ones.",
+             of that day: points 2 to 5, 8 to 10 and 12 to 15 are of former ones.",
         ));
         blocks
             .extend(dissent.split("\n\n").map(|part| Block::text(part.trim().replace('\n', " "))));
