@@ -136,7 +136,9 @@ fn by_figure(costs: Option<&Costs>, figures: &[&Figure]) -> Block {
 fn real_hosts(costs: Option<&Costs>, live: &[(&Figure, LiveResults)]) -> Vec<Block> {
     let time = match costs.and_then(|costs| costs.live.as_ref()) {
         Some(LiveCost { commit, runs, minutes }) => {
-            format!("all {runs} took {minutes:.0} minutes together at commit {commit}.")
+            format!(
+                "{runs}, with those that two figures share counted once, took {minutes:.0} minutes together at commit {commit}."
+            )
         }
         None => "how long all of them took was not kept.".to_owned(),
     };
