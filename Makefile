@@ -29,7 +29,7 @@ help:
 	@echo "make mutants-changed  cargo-mutants' defects in the lines that differ from BASE (origin/main), against their crates' tests"
 	@echo "make check   formatting, wrapped comments, lints, documentation, licences, and that the mutants still apply: what CI runs before the tests"
 	@echo "make bench   cost of a segment, of a packet on a link and in the simulator; frames of a graph's page; flows through a gateway and plain forwarding, and through the link emulator (root; PEER=its source folder); rates, delays and durations of live links and gateways"
-	@echo "make bench-peers  the simulator's speed beside ns-2's (installs ns2 where it can)"
+	@echo "make bench-peers  the simulator's speed beside ns-2's, and the package's if it is built (installs ns2 where it can)"
 
 demo: cargo apt
 	@cargo build --release --quiet --bin bentpipe

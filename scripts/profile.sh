@@ -30,17 +30,19 @@ if [ ! -x "$merge" ]; then
 fi
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")/profile
-sources=$(git ls-files -z Cargo.lock Cargo.toml crates rust-toolchain.toml | xargs -0 cat | sha256sum | cut -c1-16)
+sources=$({ rustc -vV && git ls-files -z Cargo.lock Cargo.toml crates | xargs -0 cat; } | sha256sum | cut -c1-16)
 profile=$target/$sources.profdata
 if [ ! -e "$profile" ]; then
     echo "profile: building a program that counts, which takes minutes" >&2
     mkdir -p "$target"
     counts=$(mktemp -d "$target/counts.XXXXXX")
     trap 'rm -rf "$counts"' EXIT
+    # What counts, counts wherever it runs: build scripts would leave their counts in the folders of sources.
+    export LLVM_PROFILE_FILE=$counts/%p.profraw
     # Flags are a part of no symbol's name, but all else that cargo is told is: the profile is that of packages.
     CARGO_ENCODED_RUSTFLAGS=-Cprofile-generate CARGO_TARGET_DIR=$target \
         cargo build --quiet --locked --profile dist --package bentpipe --bin bentpipe
-    export LLVM_PROFILE_FILE=$counts/%p.profraw
+    rm -f "$counts"/*
     for case in one-flow ten-times-the-path thousand-flows; do
         "$target/dist/bentpipe" bench sim --case "$case" >/dev/null
     done

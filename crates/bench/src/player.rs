@@ -53,6 +53,13 @@ impl World {
         }
     }
 
+    /// Takes down what is left of live testbeds whose commands were killed.
+    pub(crate) fn remove_leftovers(&self) {
+        if matches!(self, World::Live { .. }) {
+            ephemeral::remove_leftovers(TESTBEDS);
+        }
+    }
+
     /// Whether a foreign gateway of this name can take part.
     pub(crate) fn has_proxy(&self, name: &str) -> bool {
         match self {
@@ -109,7 +116,7 @@ struct Testbed {
 }
 
 /// What testbeds are [named](ephemeral::name) after.
-pub(crate) const TESTBEDS: &str = "bench";
+const TESTBEDS: &str = "bench";
 
 /// What messages call a scenario, whose case they name.
 const FILE: &str = "its scenario";

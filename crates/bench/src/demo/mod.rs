@@ -10,7 +10,7 @@ pub mod report;
 
 use crate::BenchError;
 use crate::files::Files;
-use crate::player::{self, World};
+use crate::player::World;
 use crate::satellite::case::{Case, Column};
 use crate::satellite::family::{self, Reading, spaced};
 use crate::satellite::measure::LINK;
@@ -18,7 +18,6 @@ use bentpipe_core::link::QueueKind;
 use bentpipe_core::time::Instant;
 use bentpipe_links::DirectionSpec;
 use bentpipe_scenario::Scenario;
-use bentpipe_testbed::ephemeral;
 use report::Report;
 use std::sync::atomic::AtomicBool;
 
@@ -83,9 +82,7 @@ impl Demo {
         stop: &AtomicBool,
         progress: &mut dyn Progress,
     ) -> Result<Report, BenchError> {
-        if matches!(self.world, World::Live { .. }) {
-            ephemeral::remove_leftovers(player::TESTBEDS);
-        }
+        self.world.remove_leftovers();
         let rows = files::all(self, stop, progress)?;
         let lossy = lossy::all(self, stop, progress)?;
         Ok(Report { rows, lossy })

@@ -5,11 +5,10 @@ use super::case::{Case, Column};
 use super::measure::{Measured, measure};
 use super::row::Row;
 use crate::BenchError;
-use crate::player::{self, Player, Progress, World};
+use crate::player::{Player, Progress, World};
 use bentpipe_lab::caught;
 use bentpipe_results::RunError;
 use bentpipe_scenario::{Experiment, Scenario};
-use bentpipe_testbed::ephemeral;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -108,9 +107,7 @@ impl Campaign<'_> {
         stop: &AtomicBool,
         progress: &(impl Fn(u64, &str) + Sync),
     ) -> Finished {
-        if matches!(self.world, World::Live { .. }) {
-            ephemeral::remove_leftovers(player::TESTBEDS);
-        }
+        self.world.remove_leftovers();
         let jobs = self.jobs();
         let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         // A run that fails halts the others, as `stop` does.
