@@ -3,7 +3,7 @@
 //! been delivered.
 
 use super::edges::{Edges, Endpoint};
-use super::plan::{FaultPlan, Middle};
+use super::plan::{FaultPlan, Meddler, Middle};
 use super::stage::BOXES;
 use super::violation::Invariant;
 use crate::world::{NodeId, Segment, SegmentEvent};
@@ -60,9 +60,13 @@ struct Table {
 
 impl Streams {
     pub(super) fn new(plan: &FaultPlan) -> Streams {
-        // Who is told of a gateway answers that it is one.
+        // Who is told of a gateway answers that it is one, and a liar tells of one as well (fault
+        // seed 500062083).
         let announces = |middle: &Middle| matches!(middle, Middle::Gateway(it) if it.announce);
-        let announced = plan.middle.iter().any(announces);
+        let lies =
+            |meddler: &Meddler| matches!(meddler, Meddler::Lies { lies, .. } if lies.announces);
+        let announced = plan.middle.iter().any(announces)
+            || plan.meddlers.iter().any(|(_, meddler)| lies(meddler));
         // What was sent to a host that is not heard does not count if a peer gateway holds more.
         let times = if announced { 2 } else { 1 };
         let share = |config: &Config| {
