@@ -61,6 +61,9 @@ pub(crate) struct BufferTuner {
     /// What a round may bring, as long as few have shown that.
     #[serde(skip)]
     expected: Bytes,
+    /// What it may hold at most while a hole is repaired, by what its link may bring.
+    #[serde(skip)]
+    repairing: Bytes,
     /// When the present round began, and what had been delivered then.
     round: (Instant, Offset),
     /// Bytes delivered in the latest rounds, the newest first.
@@ -111,6 +114,7 @@ impl BufferTuner {
             capacity: start.max(MIN).min(limits.min),
             promised: start,
             expected: Bytes::ZERO,
+            repairing: Bytes::ZERO,
             limits,
             max: limits.min,
             round: (now, Offset::FIRST),
@@ -193,10 +197,12 @@ impl BufferTuner {
         self.round.1 = delivered;
     }
 
-    /// So many bytes may come in a round trip: twice that is promised, and a quarter more.
+    /// So many bytes may come in a round trip: twice that is promised, and a quarter more. While a
+    /// retransmission that was lost is repaired, as many once more come.
     pub(crate) fn expect(&mut self, product: Bytes) {
-        let bytes = with_a_quarter(product.count()) * 2;
-        let bytes = bytes.min(self.promised).min(self.limits.max);
+        let round = with_a_quarter(product.count());
+        self.repairing = (round * 3).min(self.limits.max);
+        let bytes = (round * 2).min(self.promised).min(self.limits.max);
         self.max = self.max.max(bytes);
         self.grow(bytes);
     }
@@ -267,16 +273,26 @@ impl BufferTuner {
     /// nor one whose host has `sacked` bytes behind a hole, which waits for a retransmission that
     /// was lost.
     pub(crate) fn keep_ahead(&mut self, in_flight: Bytes, sacked: Bytes) {
-        self.grow(2 * in_flight + sacked + INITIAL_WINDOW);
+        self.repair(2 * in_flight + sacked + INITIAL_WINDOW, sacked);
     }
 
     /// `out_of_order` bytes from a distant host lie behind a hole, and so many are in flight to the
     /// far one. They are delivered when the hole is filled, a round trip later; until then arrives
     /// what the next round brings.
     pub(crate) fn bridge(&mut self, in_flight: Bytes, out_of_order: Bytes) {
-        if self.is_beginning(out_of_order) {
-            self.grow(in_flight + out_of_order + BEGINNING * out_of_order);
+        let beginning = self.is_beginning(out_of_order);
+        let coming =
+            if beginning { BEGINNING * out_of_order } else { out_of_order + out_of_order / 2 };
+        self.repair(in_flight + out_of_order + coming, out_of_order);
+    }
+
+    /// It may hold `wanted` bytes, as so many lie behind a hole: they have come, whatever was
+    /// promised at first.
+    fn repair(&mut self, wanted: Bytes, behind: Bytes) {
+        if !behind.is_zero() {
+            self.max = self.max.max(wanted.min(self.repairing));
         }
+        self.grow(wanted);
     }
 
     /// Whether a round that brings so many bytes brings a quarter more than those before.

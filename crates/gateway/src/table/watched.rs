@@ -183,6 +183,9 @@ fn follow_link(sender: &mut Sender, peer: bool, link: &LinkScheduler, config: &L
         }
         _ => {}
     }
+    if sender.congestion() == CongestionAlgorithm::SharedLink {
+        sender.set_spare_copies(config.sender.spare_copies && link.loses_by_itself());
+    }
 }
 
 /// The legs of a flow towards `side` that take losses for the link's own believe them from now on.
@@ -196,7 +199,7 @@ fn believe<B: Buffer>(
         let sender = &mut flow.leg_mut(leg).tcb.sender;
         if matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. }) {
             sender.set_congestion(control);
-            sender.end_spare_copies();
+            sender.set_spare_copies(false);
         }
     }
 }

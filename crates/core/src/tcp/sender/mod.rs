@@ -212,9 +212,14 @@ impl Sender {
         self.cwnd.choose(congestion, in_flight, None, self.smss(), &self.config);
     }
 
-    /// Retransmissions leave once from now on ([`SenderConfig::spare_copies`]).
-    pub fn end_spare_copies(&mut self) {
-        self.spare_copies = None;
+    /// Whether retransmissions leave once more from now on, where nothing else is to be sent
+    /// ([`SenderConfig::spare_copies`]).
+    pub fn set_spare_copies(&mut self, spare: bool) {
+        if spare {
+            self.spare_copies.get_or_insert_default();
+        } else {
+            self.spare_copies = None;
+        }
     }
 
     /// Bytes held to be in the network.

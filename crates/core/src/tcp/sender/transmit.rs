@@ -110,6 +110,9 @@ impl Sender {
             Err(limiter) => return Err(limiter),
         };
         turn?;
+        if let Some(range) = self.copy_at_once() {
+            return Ok(self.send_copy(now, range));
+        }
         Ok(match choice {
             Choice::Old(range, cause) => {
                 let limit = range.end - range.start;
@@ -290,6 +293,8 @@ impl Sender {
         let syn = Bytes::from(range.start == Offset::SYN);
         let range = range.start..range.end.min(range.start + limit + syn);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
+        let before = self.flight.ledger().record_at(range.start);
+        let again = before.is_some_and(|record| record.transmissions > 1);
         self.note_sent(now, range.clone(), true);
         let sent = self.once_more(range.clone(), cause);
         self.tally.stats.retransmissions += 1;
@@ -299,7 +304,7 @@ impl Sender {
         self.timers.sent(now);
         self.pace(now, &sent);
         if let Some(copies) = &mut self.spare_copies {
-            copies.retransmitted(range, self.flight.ledger());
+            copies.retransmitted(range, again, self.flight.ledger());
         }
         sent
     }
@@ -318,13 +323,26 @@ impl Sender {
         if let Err(limiter) = turn {
             return Some(Err(limiter));
         }
-        copies.copied(range.clone());
+        copies.take();
+        Some(Ok(self.send_copy(now, range)))
+    }
+
+    /// A retransmission of which a copy does not wait until nothing else is to be sent.
+    fn copy_at_once(&mut self) -> Option<Range<Offset>> {
+        let range = self.spare_copies.as_mut()?.take_again(self.flight.ledger())?;
+        (range.end <= self.window.retransmission_limit()).then_some(range)
+    }
+
+    fn send_copy(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
+        if let Some(copies) = &mut self.spare_copies {
+            copies.copied(range.clone());
+        }
         self.flight.repeated(range.clone());
         self.cwnd.retransmits(now, &range, self.flight.ledger());
         self.tally.stats.segments += 1;
         let sent = self.once_more(range, Cause::SpareCopy);
         self.pace(now, &sent);
-        Some(Ok(sent))
+        sent
     }
 
     /// The segment that has `range` once more, the FIN with it if that is a part of it.

@@ -121,6 +121,33 @@ fn what_the_far_host_has_behind_a_hole_holds_nobody_up() {
     }
 }
 
+/// A link that is found brings a million bytes in a round trip. Three and three quarters of that
+/// are held while a hole is repaired, but nothing is promised for one that has not come up.
+#[test]
+fn a_link_that_is_found_is_not_held_up_by_a_retransmission_that_was_lost() {
+    let of = |bytes: u64| Bytes::new(bytes);
+    let limits = StreamLimit { min: of(1_000_000), max: of(1 << 30) };
+    let begin = || {
+        let mut tuner =
+            BufferTuner::new(Instant::ZERO, Bytes::ZERO, limits).promising(of(2_000_000));
+        tuner.expect(of(1_000_000));
+        assert_eq!(tuner.capacity(), of(2_000_000), "as much as may be promised at first");
+        tuner
+    };
+    let mut arriving = begin();
+    arriving.bridge(Bytes::ZERO, Bytes::ZERO);
+    assert_eq!(arriving.capacity(), of(2_000_000));
+    arriving.bridge(Bytes::ZERO, of(1_000_000));
+    assert_eq!(arriving.capacity(), of(3_750_000));
+    let mut leaving = begin();
+    leaving.keep_ahead(of(2_000_000), Bytes::ZERO);
+    assert_eq!(leaving.capacity(), of(2_000_000));
+    leaving.keep_ahead(of(1_000_000), of(1_500_000));
+    assert_eq!(leaving.capacity(), of(3_516_000));
+    leaving.keep_ahead(of(1_000_000), of(1 << 30));
+    assert_eq!(leaving.capacity(), of(3_750_000), "never more");
+}
+
 #[test]
 fn a_round_that_is_held_up_by_a_loss_takes_nothing_away() {
     let mut tuner = BufferTuner::new(Instant::ZERO, Bytes::ZERO, KNOWN);

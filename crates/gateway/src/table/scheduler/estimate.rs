@@ -185,6 +185,12 @@ impl Estimate {
         self.found
     }
 
+    /// Whether what is lost is held to be the link's own: no queue of ours overflows, as the link
+    /// is found, nor one of rivals.
+    pub(super) fn loses_by_itself(&self) -> bool {
+        self.found && self.start.is_none() && self.lossy == 0 && !self.rivals.are_there()
+    }
+
     /// The round trip without a queue, in seconds, if one was measured.
     pub(super) fn round_trip(&self) -> Option<f64> {
         self.path.base()

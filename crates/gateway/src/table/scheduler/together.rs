@@ -83,6 +83,11 @@ impl LinkScheduler {
         self.estimate.is_some()
     }
 
+    /// Whether what it loses is held to be its own.
+    pub(in crate::table) fn loses_by_itself(&self) -> bool {
+        self.estimate.as_ref().is_some_and(Estimate::loses_by_itself)
+    }
+
     /// What fills it, if its flows have found that.
     pub(in crate::table) fn found_window(&self) -> Option<Bytes> {
         let found = self.estimate.as_ref().filter(|estimate| estimate.is_found())?;

@@ -81,6 +81,33 @@ fn none_is_copied_twice_or_once_it_has_arrived_or_where_nobody_asked() {
     assert_eq!(drain(&mut sender, at(210)), []);
 }
 
+/// A round trip later one of both is lost again. More is written, and waits for its copy.
+#[test]
+fn what_is_lost_again_leaves_twice_at_once() {
+    let lost_again = || {
+        let congestion = CongestionAlgorithm::SharedLink;
+        let mut sender = two_lost(SenderConfig { congestion, ..copying(20) }, 20);
+        sender.extend(segment(100).start);
+        let mut three = |millis: u64| {
+            [(); 3].map(|()| sender.poll_transmit(at(millis)).expect("there is enough to send"))
+        };
+        assert_eq!(three(100).map(|sent| sent.range), [0, 2, 20].map(segment));
+        acknowledge(&mut sender, at(200), 0, &[1..21]);
+        sender
+    };
+    let mut sender = lost_again();
+    let mut next = || sender.poll_transmit(at(200)).map(|sent| (sent.range, sent.cause));
+    assert_eq!(next(), Ok((segment(0), Cause::Rack)));
+    assert_eq!(next(), Ok((segment(0), Cause::SpareCopy)));
+    assert_eq!(next().map(|sent| sent.0), Ok(segment(21)));
+
+    // Where losses are not the link's own any more, it leaves once.
+    let mut sender = lost_again();
+    sender.set_spare_copies(false);
+    let sent = [(); 2].map(|()| sender.poll_transmit(at(200)).map(|sent| sent.range));
+    assert_eq!(sent, [Ok(segment(0)), Ok(segment(21))]);
+}
+
 /// Were they taken for what they look like, reordering would be seen, and a reduction undone.
 #[test]
 fn what_comes_twice_for_them_means_nothing() {

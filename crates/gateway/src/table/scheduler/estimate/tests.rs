@@ -292,6 +292,7 @@ fn losses_of_the_link_say_nothing() {
         let mut link = Link::new(20.0, 0.5);
         link.loss = loss;
         link.run(30.0);
+        assert!(link.estimate.loses_by_itself(), "{loss}");
         let used = link.used(60.0);
         assert!(used > wanted, "{loss}: {used}");
     }
@@ -494,6 +495,7 @@ fn next_to_a_rival_a_share_is_kept_and_when_he_is_gone_the_queue_is_short() {
         assert!(share > 0.15 && his > 0.15, "{megabits} Mbit/s: {share} and {his}");
         shares += share;
         assert!(link.longest > 0.8 * link.room, "{megabits} Mbit/s: he fills the queue");
+        assert!(!link.estimate.loses_by_itself(), "{megabits} Mbit/s: it overflows");
         link.rival = None;
         link.run(1_200.0);
         assert!(!link.estimate.rivals.are_there(), "{megabits} Mbit/s: alone again");
