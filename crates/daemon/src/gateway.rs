@@ -74,6 +74,8 @@ pub struct LiveGateway {
     heap: HeapTrim,
     /// What keeps received packets off the loop's processor, and when it looks next.
     steering: (Steering, Instant),
+    /// What the wall clock said at the moment zero, and when to look next.
+    wall_clock: (Duration, Instant),
     reload: Option<SyncSender<()>>,
     /// Where what is found of links is kept, and when it is written next.
     links: Option<(LinkMemory, Instant)>,
@@ -121,6 +123,7 @@ impl LiveGateway {
             device_events: None,
             heap: HeapTrim::default(),
             steering: (Steering::default(), Instant::ZERO),
+            wall_clock: (Duration::ZERO, Instant::ZERO),
             reload: None,
             links: None,
             link_writer: None,

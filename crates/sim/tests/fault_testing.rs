@@ -13,11 +13,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What CI plays: of plans whose flows have windows of their own, of those that find links together
-/// as well, of those whose gateways may have keys besides, and of those with liars besides.
+/// as well, of those whose gateways may have keys besides, and of those with liars besides,
+/// and of those that share a carrier besides.
 const SEEDS: Range<u64> = 0..1_000;
 const TOGETHER: Range<u64> = 200_000_000..200_000_200;
 const KEYS: Range<u64> = 400_000_000..400_000_100;
 const LIARS: Range<u64> = 500_000_000..500_000_100;
+const CARRIERS: Range<u64> = 600_000_000..600_000_100;
 
 /// After so many the rest would tell nothing new, unless `BENTPIPE_ENOUGH` says otherwise.
 const ENOUGH: usize = 5;
@@ -109,7 +111,7 @@ fn a_thousand_seeds_keep_every_invariant() {
         let (from, to) = text.split_once("..").expect("BENTPIPE_SEEDS=A..B");
         from.parse().expect("a number")..to.parse().expect("a number")
     });
-    let usual = || SEEDS.chain(TOGETHER).chain(KEYS).chain(LIARS).collect();
+    let usual = || SEEDS.chain(TOGETHER).chain(KEYS).chain(LIARS).chain(CARRIERS).collect();
     let seeds: Vec<u64> = given.clone().map_or_else(usual, Iterator::collect);
     let met = play_all(&seeds);
     assert!(met.violations.is_empty(), "{}", met.violations.join("\n\n"));

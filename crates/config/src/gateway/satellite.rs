@@ -31,6 +31,12 @@ pub(super) const KEYS: &[Key<Config>] = &[
         check: |reader, config| check_max_rate(reader, &config.satellite),
         help: Help { value: "\"20Mbit/s\"", remark: "not more than this, whatever the link carries" },
     ),
+    key!(Config: "shared-carrier" => satellite.shared_carrier,
+        Switch,
+        "other pairs of gateways send over the same carrier, each with this key, and nobody else does. They drain it together, at multiples of ten seconds of the wall clock, which tells its queue from its own round trip, and come to equal shares. Clocks have to agree within half a round trip",
+        check: |reader, config| check_shared_carrier(reader, &config.satellite),
+        help: Help { value: "", remark: "other pairs of gateways send over it, too, and nobody else" },
+    ),
 ];
 
 /// Refuses to follow what is not known or not found together.
@@ -44,6 +50,17 @@ fn check_follow(reader: &Reader<'_>, leg: &LegConfig) -> Result<()> {
         _ => return Ok(()),
     };
     Err(reader.bad("follow", why.to_owned()))
+}
+
+/// Refuses to share what is known, or is not found together.
+fn check_shared_carrier(reader: &Reader<'_>, leg: &LegConfig) -> Result<()> {
+    let found = leg.can_follow() && (leg.rate.is_none() || leg.follow);
+    if found || !leg.shared_carrier {
+        return Ok(());
+    }
+    let why = "shared-carrier: flows share what they find together (`found-by` other than \
+               `each-flow`, no `rate` without `follow`, and `iw = \"by-round-trip\"`)";
+    Err(reader.bad("shared-carrier", why.to_owned()))
 }
 
 /// Refuses a rate that is not to be used.

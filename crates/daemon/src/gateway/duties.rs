@@ -13,6 +13,7 @@ use bentpipe_gateway::{RememberedLink, Side, Summary};
 use bentpipe_linux::heap;
 use bentpipe_linux::receive_steering::Steering;
 use std::thread;
+use std::time::UNIX_EPOCH;
 
 /// How long a device that was deleted is waited for.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
@@ -26,6 +27,10 @@ pub(super) struct Log {
 
 /// The time from one writing of the links that were found to the next.
 const KEEP_LINKS_EVERY: Duration = Duration::from_secs(600);
+
+/// The time from one look at the wall clock to the next, and what it has been set by at least.
+const CLOCKS_EVERY: Duration = Duration::from_secs(1);
+const CLOCKS_DIFFER: Duration = Duration::from_millis(1);
 
 impl LiveGateway {
     /// Begins with the links of an earlier gateway, and keeps its own there.
@@ -85,6 +90,7 @@ impl LiveGateway {
         }
         self.keep_links_meanwhile(now);
         self.steer(now);
+        self.compare_clocks(now);
         if self.heap.is_due(now, self.gateway.footprint()) {
             self.gateway.shrink();
             heap::trim();
@@ -106,6 +112,22 @@ impl LiveGateway {
         if *next <= now {
             *next = now + Steering::EVERY;
             steering.follow([self.tuns[0].name(), self.tuns[1].name()], self.work.written());
+        }
+    }
+
+    /// Says what the wall clock says: it is set now and then, and hardly any router has one that
+    /// goes on while it is off. Pairs that share a carrier go by it. It is not due by itself,
+    /// either.
+    fn compare_clocks(&mut self, now: Instant) {
+        let (said, next) = &mut self.wall_clock;
+        if *next > now {
+            return;
+        }
+        *next = now + CLOCKS_EVERY;
+        let zero = self.clock.zero().duration_since(UNIX_EPOCH).unwrap_or_default();
+        if zero.abs_diff(*said) >= CLOCKS_DIFFER {
+            *said = zero;
+            self.gateway.set_wall_clock(zero);
         }
     }
 

@@ -75,6 +75,11 @@ pub struct LegConfig {
     pub losses: Losses,
     /// By whom its rate is found, if nothing is known of it.
     pub found_by: FoundBy,
+    /// Other pairs use the carrier, too, and nobody else. Their files say so as well.
+    pub shared_carrier: bool,
+    /// The wall clock at the moment zero. Pairs drain a shared carrier at its multiples of ten
+    /// seconds.
+    pub wall_clock: Duration,
     /// The sender. Segment sizes follow from the handshake, and where rate and round trip are
     /// known the initial window is at least what fills the link, and slow start ends there.
     /// Without SACK, a recovery that needs it gives way to NewReno.
@@ -161,6 +166,8 @@ impl LegConfig {
             told: Told::default(),
             losses,
             found_by: FoundBy::default(),
+            shared_carrier: false,
+            wall_clock: Duration::ZERO,
             sender,
             first_window: FirstWindow::Given,
             pacing,

@@ -11,6 +11,7 @@ use crate::config::{Config, LegConfig};
 use crate::observe::Release;
 use crate::side::PerSide;
 use bentpipe_core::tcp::buffer::Buffer;
+use bentpipe_core::time::Duration;
 
 impl<B: Buffer> Gateway<B> {
     /// Goes on with what of `new` may change while connections last: policy, limits, and what is
@@ -57,7 +58,11 @@ impl<B: Buffer> Gateway<B> {
             max_flows_per_client,
             policy,
             reset_drain,
-            satellite: LegConfig { mtu: before.satellite.mtu, ..satellite },
+            satellite: LegConfig {
+                mtu: before.satellite.mtu,
+                wall_clock: before.satellite.wall_clock,
+                ..satellite
+            },
             lan: LegConfig { mtu: before.lan.mtu, ..lan },
             add_options,
             ..before.clone()
@@ -76,6 +81,13 @@ impl<B: Buffer> Gateway<B> {
             }
         }
         self.told.reconsider(&self.configured.satellite.told_link());
+    }
+
+    /// Goes by a wall clock that was set: it said so much at the moment zero.
+    pub fn set_wall_clock(&mut self, wall_clock: Duration) {
+        self.configured.satellite.wall_clock = wall_clock;
+        self.put_in_force();
+        self.links.remotes.set_wall_clock(wall_clock);
     }
 
     /// The link on `side` is another one.

@@ -19,7 +19,7 @@ use super::remote_view::{RemoteName, RemoteView};
 use super::scheduler::LinkScheduler;
 use crate::announce::Identity;
 use crate::config::LegConfig;
-use bentpipe_core::time::{Instant, earliest};
+use bentpipe_core::time::{Duration, Instant, earliest};
 use hosts::Hosts;
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet};
@@ -225,6 +225,13 @@ impl Remotes {
             self.touched.push(id.slot());
         }
         &mut remote.link
+    }
+
+    /// Goes by a wall clock that was set: it said so much at the moment zero.
+    pub(super) fn set_wall_clock(&mut self, wall_clock: Duration) {
+        for (_, remote) in &mut self.remotes {
+            remote.link.set_wall_clock(wall_clock);
+        }
     }
 
     /// The link of the only remote, if there is one.

@@ -36,7 +36,7 @@ use crate::config::{FirstWindow, LegConfig};
 use arrived::Arrived;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::tcp::pacing::{Pacer, Pacing};
-use bentpipe_core::time::Instant;
+use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 pub(crate) use drr_entry::DrrEntry;
 use drr_entry::{HURRIES, UNHEARD, WAITS};
@@ -94,6 +94,8 @@ pub(super) struct LinkScheduler {
     spread_budget: Option<SpreadBudget>,
     /// Of a remote whose link's rate is to be found.
     estimate: Option<Estimate>,
+    /// Other pairs use it, too: what the wall clock said at the moment zero.
+    shared_carrier: Option<Duration>,
     paths: Paths,
     /// Its flows have several paths: until then each finds a window of its own.
     apart: Option<Instant>,
@@ -120,6 +122,7 @@ impl LinkScheduler {
             free_share: leg.shared_product().map(FreeShare::new),
             spread_budget: spreads.then(SpreadBudget::new),
             estimate: None,
+            shared_carrier: leg.shared_carrier.then_some(leg.wall_clock),
             paths: Paths::default(),
             apart: None,
             prompt: PromptAcks::default(),

@@ -91,6 +91,42 @@ fn a_link_that_is_down_keeps_no_other_remote_waiting() {
     assert!(meanwhile >= 0.95 && waiting <= 60.0, "{}", brief(&outcome));
 }
 
+/// Six pairs begin one after another. None knows of the others but that they are there.
+#[test]
+fn pairs_that_share_a_carrier_keep_its_queue_short_and_have_equal_shares() {
+    let mut text = "[run]\nduration = \"70s\"\nwarm-up = \"40s\"\n\
+         [record]\ninterval = \"10ms\"\nlink = [\"queue\", \"throughput\"]\nlinks = [\"carrier\"]\n\
+         [router.hub]\n[router.r]\n[link.carrier]\nbetween = [\"hub\", \"r\"]\n\
+         rate = \"20Mbit/s\"\ndelay = \"25ms\"\nqueue = \"1bdp\"\n"
+        .to_owned();
+    for n in 0..6 {
+        text += &format!(
+            "[host.s{n}]\ntcp = \"linux\"\n[host.c{n}]\ntcp = \"linux\"\n\
+             [gateway.a{n}]\nlan-links = \"here{n}\"\nsatellite.shared-carrier = true\n\
+             [gateway.b{n}]\nlan-links = \"there{n}\"\nsatellite.shared-carrier = true\n\
+             [link.here{n}]\nbetween = [\"s{n}\", \"a{n}\"]\nprofile = \"lan\"\n\
+             [link.up{n}]\nbetween = [\"a{n}\", \"hub\"]\nprofile = \"lan\"\n\
+             [link.down{n}]\nbetween = [\"r\", \"b{n}\"]\nprofile = \"lan\"\n\
+             [link.there{n}]\nbetween = [\"b{n}\", \"c{n}\"]\nprofile = \"lan\"\n\
+             [flow.f{n}]\nfrom = \"s{n}\"\nto = \"c{n}\"\nopened-by = \"to\"\ncount = {}\nstart = \"{}s\"\n",
+            1 + n % 3,
+            3 * n
+        );
+    }
+    let outcome = outcome(&text);
+    let carrier = ("carrier", 20.0);
+    let [carried, waiting] =
+        [carried(&outcome, carrier, 40..70), waiting(&outcome, carrier, 40..70)];
+    let shares = (0..6).map(|n| {
+        let of_pair = outcome.flows.iter().filter(|flow| flow.name.starts_with(&format!("f{n}")));
+        of_pair.map(|flow| flow.goodput).sum::<f64>()
+    });
+    let [sum, squares] = shares.fold([0.0; 2], |[sum, squares], it| [sum + it, squares + it * it]);
+    let jain = sum * sum / (6.0 * squares);
+    println!("{carried:.3} carried, {waiting:.1} ms, Jain's index {jain:.3}");
+    assert!(carried >= 0.97 && waiting <= 20.0 && jain >= 0.97, "{}", brief(&outcome));
+}
+
 /// Of a hub and six remotes, with two flows to each.
 #[test]
 fn behind_one_carrier_the_flows_to_all_remotes_find_it_together() {

@@ -212,8 +212,7 @@ impl Sender {
         self.cwnd.choose(congestion, in_flight, None, self.smss(), &self.config);
     }
 
-    /// Whether retransmissions leave once more from now on, where nothing else is to be sent
-    /// ([`SenderConfig::spare_copies`]).
+    /// Sends copies of retransmissions from now on, or none ([`SenderConfig::spare_copies`]).
     pub fn set_spare_copies(&mut self, spare: bool) {
         if spare {
             self.spare_copies.get_or_insert_default();

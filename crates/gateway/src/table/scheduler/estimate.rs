@@ -20,9 +20,12 @@
 //!   the link is drained for a round trip, and if that does not help nearly emptied. So it is where
 //!   no round trip without a queue was seen for long.
 //!
+//! - On a [carrier](Carrier) that other pairs share there are no rivals, and drains are common.
+//!
 //! Before a queue has been seen nothing is known, but for the rate that trains of segments show at
 //! the [start](Start). Where they show none, the window grows fourfold in each round trip.
 
+mod carrier;
 mod cubic_window;
 mod draining;
 mod memory;
@@ -46,6 +49,7 @@ use crate::announce::Report;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
+use carrier::Carrier;
 use draining::Draining;
 pub(in crate::table) use memory::Memory;
 use path::Path;
@@ -128,6 +132,8 @@ pub(super) struct Estimate {
     next_loss_hold: u32,
     draining: Draining,
     rivals: Rivals,
+    /// Other pairs use it, too.
+    carrier: Option<Carrier>,
     /// Flows that have something in flight.
     flows: usize,
     /// All that was in flight has arrived: there is no queue of ours.
@@ -170,6 +176,7 @@ impl Estimate {
             next_loss_hold: LOSS_HOLD,
             draining: Draining::new(),
             rivals: Rivals::new(),
+            carrier: None,
             flows: 1,
             emptied: false,
             used: Instant::ZERO,
@@ -177,6 +184,19 @@ impl Estimate {
             start: Some(Box::default()),
             settled: None,
             memory: None,
+        }
+    }
+
+    /// The same on a carrier that other pairs use, too. The wall clock said this much when the run
+    /// began.
+    pub(super) fn on_shared_carrier(self, clock: Duration) -> Estimate {
+        Estimate { carrier: Some(Carrier::new(clock)), ..self }
+    }
+
+    /// Goes by a wall clock that was set: it said so much when the run began.
+    pub(super) fn set_wall_clock(&mut self, clock: Duration) {
+        if let Some(carrier) = &mut self.carrier {
+            carrier.set_clock(clock);
         }
     }
 
@@ -347,11 +367,20 @@ impl Estimate {
         if queue >= NO_QUEUE && (self.window - before).abs() < STEADY * before {
             self.path.vary(change, ours);
         }
+        if let Some(carrier) = &mut self.carrier {
+            carrier.note_rate(span, rate);
+            if carrier.is_due(now, base) {
+                let doubted = carrier.take_doubt();
+                let product = self.held();
+                return self.draining.begin(now, queue, span, product, doubted);
+            }
+            return self.steer(round, before, queue);
+        }
         let suspects = self.rivals.on_round(now, self.seen(round, queue));
         self.steer(round, before, queue);
         let unseen = self.draining.is_unseen(now, base) && self.lowered.is_none();
         if unseen || self.draining.is_doubtful(now, base, self.long, suspects) {
-            self.draining.begin(now, queue, span, self.held());
+            self.draining.begin(now, queue, span, self.held(), false);
             self.probes.give_up();
         }
     }

@@ -9,9 +9,9 @@ impl LinkScheduler {
     /// Whether a leg says something else of its link than another one.
     pub(in crate::table) fn is_another(old: &LegConfig, new: &LegConfig) -> bool {
         let link = |leg: &LegConfig| {
-            let LegConfig { rate, max_rate, guess, told, found_by, first_window, .. } = *leg;
-            let uses = (leg.pacing(), leg.is_watched(), first_window, leg.shared_product());
-            ([rate, max_rate, guess], told.rate, found_by, uses)
+            let LegConfig { rate, max_rate, guess, told, found_by, shared_carrier, .. } = *leg;
+            let uses = (leg.pacing(), leg.is_watched(), leg.first_window, leg.shared_product());
+            ([rate, max_rate, guess], told.rate, (found_by, shared_carrier), uses)
         };
         link(old) != link(new)
     }
@@ -29,6 +29,7 @@ impl LinkScheduler {
             mut free_share,
             spread_budget,
             estimate,
+            shared_carrier,
             paths,
             apart,
             prompt: _,
@@ -43,7 +44,8 @@ impl LinkScheduler {
         (self.pacer, self.latest) = (pacer, latest);
         (self.control, self.broken) = (control, broken);
         (self.free_share, self.spread_budget) = (free_share, spread_budget);
-        (self.estimate, self.paths, self.apart) = (estimate, paths, apart);
+        (self.estimate, self.shared_carrier) = (estimate, shared_carrier);
+        (self.paths, self.apart) = (paths, apart);
     }
 
     /// A flow hears that its link is another one: what is not counted any more is forgotten.

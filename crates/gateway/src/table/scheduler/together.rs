@@ -18,7 +18,29 @@ impl LinkScheduler {
     pub(in crate::table) fn of_remote(leg: &LegConfig) -> LinkScheduler {
         match leg.guess {
             Some(rate) => Self::remembering(leg, Memory::guess(rate, leg.round_trip), 0.0),
-            None => LinkScheduler { estimate: Some(Estimate::new()), ..LinkScheduler::new(leg) },
+            None => LinkScheduler::new(leg).finding(Estimate::new()),
+        }
+    }
+
+    /// The same, whose rate is found from here.
+    fn finding(self, estimate: Estimate) -> LinkScheduler {
+        LinkScheduler { estimate: Some(self.on_carrier(estimate)), ..self }
+    }
+
+    fn on_carrier(&self, estimate: Estimate) -> Estimate {
+        match self.shared_carrier {
+            Some(wall_clock) => estimate.on_shared_carrier(wall_clock),
+            None => estimate,
+        }
+    }
+
+    /// Goes by a wall clock that was set: it said so much at the moment zero.
+    pub(in crate::table) fn set_wall_clock(&mut self, wall_clock: Duration) {
+        if let Some(clock) = &mut self.shared_carrier {
+            *clock = wall_clock;
+        }
+        if let Some(estimate) = &mut self.estimate {
+            estimate.set_wall_clock(wall_clock);
         }
     }
 
@@ -31,13 +53,13 @@ impl LinkScheduler {
         let estimate = Estimate::beginning_with(memory);
         let rate = lesser(estimate.rate(), leg.max_rate);
         let arrived = Arrived::remembering(arriving);
-        LinkScheduler { estimate: Some(estimate), rate, arrived, ..LinkScheduler::new(leg) }
+        LinkScheduler { rate, arrived, ..LinkScheduler::new(leg) }.finding(estimate)
     }
 
     /// A flow begins, over whose path a round trip has taken so long.
     pub(in crate::table) fn begin(&mut self, now: Instant, round_trip: Duration) {
         if self.apart.take_if(|until| *until <= now).is_some() {
-            self.estimate = Some(Estimate::new());
+            self.estimate = Some(self.on_carrier(Estimate::new()));
         }
         if let Some(estimate) = &mut self.estimate {
             estimate.on_handshake(now, round_trip.as_secs_f64());

@@ -20,16 +20,20 @@ const KEYS: u64 = 400_000_000;
 /// Seeds from here on may have liars, likewise.
 const LIARS: u64 = 500_000_000;
 
+/// Seeds from here on may have gateways that share a carrier with others, likewise.
+const CARRIERS: u64 = 600_000_000;
+
 /// Adds it to the plan of `seed`.
 pub(super) fn add(seed: u64, plan: &mut FaultPlan) {
     type Part = fn(&mut Draw, &mut FaultPlan);
-    let draws: [(u64, Part); 6] = [
+    let draws: [(u64, Part); 7] = [
         (0, Draw::signals),
         (0, Draw::meddlers),
         (0, Draw::port_reuse),
         (TOGETHER, Draw::found_together),
         (KEYS, Draw::keys),
         (LIARS, Draw::liars),
+        (CARRIERS, Draw::shared_carriers),
     ];
     for (number, (first, draw)) in draws.into_iter().enumerate() {
         let rng = Pcg64Mcg::seed_from_u64(seed ^ (LATER + number as u64) << 48);

@@ -10,15 +10,13 @@ impl Draw {
         if !self.flip() {
             return;
         }
-        let reloads = plan.changes.iter_mut().filter_map(|(_, change)| match change {
-            Change::Reload(_, config) => Some(config),
-            _ => None,
-        });
-        let first = plan.middle.iter_mut().filter_map(|middle| match middle {
-            Middle::Gateway(config) => Some(config),
-            Middle::Router => None,
-        });
-        first.chain(reloads).for_each(|config| self.find_together(config));
+        each_config(plan).for_each(|config| self.find_together(config));
+    }
+
+    /// Some of these share a carrier with other pairs, or are held to. A reload may begin or end
+    /// it.
+    pub(super) fn shared_carriers(&mut self, plan: &mut FaultPlan) {
+        each_config(plan).for_each(|config| config.satellite.shared_carrier = self.flip());
     }
 
     fn find_together(&mut self, config: &mut Config) {
@@ -35,4 +33,17 @@ impl Draw {
             config.satellite.return_rate = None;
         }
     }
+}
+
+/// What gateways begin with, and are told later.
+fn each_config(plan: &mut FaultPlan) -> impl Iterator<Item = &mut Config> {
+    let first = plan.middle.iter_mut().filter_map(|middle| match middle {
+        Middle::Gateway(config) => Some(&mut **config),
+        Middle::Router => None,
+    });
+    let reloads = plan.changes.iter_mut().filter_map(|(_, change)| match change {
+        Change::Reload(_, config) => Some(&mut **config),
+        _ => None,
+    });
+    first.chain(reloads)
 }

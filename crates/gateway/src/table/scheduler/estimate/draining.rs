@@ -109,12 +109,20 @@ impl Draining {
     }
 
     /// Begins a drain of a queue of so many seconds, where a round takes `span` and the path holds
-    /// `product` bytes.
-    pub(super) fn begin(&mut self, now: Instant, queue: f64, span: f64, product: f64) {
+    /// `product` bytes; `deeply`, if a part of it would tell nothing.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        queue: f64,
+        span: f64,
+        product: f64,
+        deeply: bool,
+    ) {
         let rounds = ROUNDS.saturating_add((2.0 * queue.max(0.0) / span) as u32);
         let longest = 2.0 * f64::from(ROUNDS.saturating_add(rounds)) * (span + queue.max(0.0));
         let until = now + Duration::from_secs_f64(longest.min(MAX));
-        let (kept, spare) = (DRAINED, spare(product * DRAINED));
+        let kept = if deeply { NEARLY_EMPTY } else { DRAINED };
+        let spare = spare(product * kept);
         self.drain = Some(Drain { rounds, kept, spare, longer: 0.0, until });
     }
 

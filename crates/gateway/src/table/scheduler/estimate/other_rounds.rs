@@ -19,7 +19,7 @@ impl Estimate {
         let window = self.rivals.contend(now, rtt, lost, self.flows);
         self.window = window.unwrap_or(0.0).max(MIN_WINDOW);
         if self.rivals.is_to_look(now) {
-            self.draining.begin(now, queue, round.span(now), self.held());
+            self.draining.begin(now, queue, round.span(now), self.held(), false);
         }
     }
 
@@ -33,11 +33,15 @@ impl Estimate {
             self.rivals.end(now);
         }
         if let Shown::Longer(longer, change) = shown
-            && !self.rivals.on_longer(now, self.seen(round, longer), change)
+            && (self.carrier.is_some()
+                || !self.rivals.on_longer(now, self.seen(round, longer), change))
         {
             // What is left is no queue of ours: the path is longer, and holds more.
             self.path.lengthen(now, longer);
             self.window += self.rate * longer;
+            if let Some(carrier) = &mut self.carrier {
+                carrier.doubt();
+            }
         }
         if was_contested {
             self.window = (self.best * (self.base() + self.path.queue())).max(MIN_WINDOW);

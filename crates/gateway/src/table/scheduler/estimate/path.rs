@@ -95,7 +95,8 @@ impl Path {
         self.varies_by() > self.min_queue()
     }
 
-    fn min_queue(&self) -> f64 {
+    /// The same, if round trips vary for no reason of the path.
+    pub(super) fn min_queue(&self) -> f64 {
         (self.base().unwrap_or(0.0) * QUEUE_SHARE).clamp(MIN_QUEUE, QUEUE)
     }
 

@@ -27,6 +27,9 @@ const FOUND_BYTES: f64 = 30.0 * SEGMENT;
 /// whose round trips vary.
 const FOUND_GROWTH: f64 = 1.25;
 
+/// The part of what trains show that is filled at first on a carrier that others use, too.
+const SHARED_PART: f64 = 0.25;
+
 impl Estimate {
     /// The window follows what trains show.
     pub(super) fn leap(&mut self, now: Instant, base: f64) {
@@ -38,8 +41,13 @@ impl Estimate {
             return;
         }
         self.found = true;
-        self.window = (shown.rate * (base + self.path.queue())).max(MIN_WINDOW);
+        // Others may use what trains have passed through.
+        let part = if self.carrier.is_some() { SHARED_PART } else { 1.0 };
+        self.window = (part * shown.rate * (base + self.path.queue())).max(MIN_WINDOW);
         (self.rate, self.best, self.used) = (shown.rate, shown.perhaps, now);
+        if let Some(carrier) = &mut self.carrier {
+            carrier.note_capacity(shown.perhaps);
+        }
     }
 
     /// A round is over, and no queue has been seen yet. What was in flight in it follows from what

@@ -55,23 +55,31 @@ impl Estimate {
             self.window = self.probes.go_on(self.window, self.rate, queue);
             return;
         }
-        let target = self.path.queue();
+        let factor = self.carrier.map(|carrier| carrier.factor(self.rate));
+        let target = match factor {
+            Some(factor) => self.path.min_queue() * factor,
+            None => self.path.queue(),
+        };
         // What is found lost was sent a round ago: before the latest change.
         let settled = before <= self.window * (1.0 + CUT / 2.0);
         let lossy = settled && round.seen.loses_more_than(self.loss, MARGIN, PACKET);
         self.hold = self.hold.saturating_sub(1);
         self.loss_hold = self.loss_hold.saturating_sub(1);
-        let probes = self.probes.is_due() && round.full && self.path.varies();
+        let varies = factor.is_none() && self.path.varies();
+        let probes = self.probes.is_due() && round.full && varies;
         // What the latest change has drained does not show yet.
         let queue = queue - (before - self.window).max(0.0) / self.rate;
-        let missed = self.is_missed(before);
+        let links_own = match factor {
+            Some(_) => queue <= target,
+            None => self.is_missed(before),
+        };
         if let Some(lowered) = &mut self.lowered {
             lowered.rounds += 1;
         }
         self.lowered = self.lowered.filter(|lowered| lowered.rounds <= TELLING_ROUNDS);
         self.long = if queue > target * LONG { self.long + 1 } else { 0 };
         self.lossy = if lossy { self.lossy + 1 } else { 0 };
-        if missed && lossy {
+        if links_own && lossy {
             // The losses are the link's.
             self.loss = self.loss.max(round.seen.loss().min(MAX_LOSS));
             self.window = self.lowered.take().map_or(self.window, |lowered| lowered.window);
@@ -94,7 +102,7 @@ impl Estimate {
             let weight = (round.seen.packets(PACKET) / 1_000.0).min(0.25);
             self.loss += (round.seen.loss() - self.loss).min(0.0) * weight;
             if round.full {
-                self.fill(queue, target);
+                self.fill(queue, target, factor.unwrap_or(1.0));
             }
         }
     }
@@ -119,9 +127,9 @@ impl Estimate {
     }
 
     /// The link may carry more than the window lets it.
-    fn fill(&mut self, queue: f64, target: f64) {
+    fn fill(&mut self, queue: f64, target: f64, factor: f64) {
         if queue >= target / 2.0 {
-            self.window += FILL * self.rate * (target - queue);
+            self.window += FILL * self.rate * factor * (target - queue);
             self.raise = MIN_RAISE;
         } else if self.hold == 0 {
             let known = self.best * self.base();

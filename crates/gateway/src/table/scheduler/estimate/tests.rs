@@ -287,6 +287,24 @@ fn a_queue_of_others_starves_nobody() {
 }
 
 #[test]
+fn a_carrier_that_nobody_else_uses_is_used_as_well() {
+    for (base, loss) in [(0.05, 0.0), (0.5, 0.0), (0.5, 0.03)] {
+        let mut link = Link::new(20.0, base);
+        link.estimate = Estimate::new().on_shared_carrier(Duration::from_secs(3));
+        link.loss = loss;
+        link.run(30.0);
+        let used = link.used(60.0);
+        assert!(used > 0.95, "{base} s: {used}");
+        assert!(link.longest < 0.05 + 0.1 * base, "{base} s: {}", link.longest);
+        // Its rate falls: what it was held to bear is none of others'.
+        link.rate /= 4.0;
+        link.run(20.0 + 20.0 * base);
+        let used = link.used(20.0);
+        assert!(used > 0.93 && link.longest < 0.1, "{base} s: {used} {}", link.longest);
+    }
+}
+
+#[test]
 fn losses_of_the_link_say_nothing() {
     for (loss, wanted) in [(0.01, 0.95), (0.05, 0.93), (0.10, 0.90)] {
         let mut link = Link::new(20.0, 0.5);
