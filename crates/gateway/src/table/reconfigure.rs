@@ -83,7 +83,7 @@ impl<B: Buffer> Gateway<B> {
         self.told.reconsider(&self.configured.satellite.told_link());
     }
 
-    /// Goes by a wall clock that was set: it said so much at the moment zero.
+    /// Goes by a wall clock that was set: it said this at the moment zero.
     pub fn set_wall_clock(&mut self, wall_clock: Duration) {
         self.configured.satellite.wall_clock = wall_clock;
         self.put_in_force();

@@ -227,7 +227,7 @@ impl Remotes {
         &mut remote.link
     }
 
-    /// Goes by a wall clock that was set: it said so much at the moment zero.
+    /// Goes by a wall clock that was set: it said this at the moment zero.
     pub(super) fn set_wall_clock(&mut self, wall_clock: Duration) {
         for (_, remote) in &mut self.remotes {
             remote.link.set_wall_clock(wall_clock);

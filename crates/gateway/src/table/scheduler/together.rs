@@ -34,7 +34,7 @@ impl LinkScheduler {
         }
     }
 
-    /// Goes by a wall clock that was set: it said so much at the moment zero.
+    /// Goes by a wall clock that was set: it said this at the moment zero.
     pub(in crate::table) fn set_wall_clock(&mut self, wall_clock: Duration) {
         if let Some(clock) = &mut self.shared_carrier {
             *clock = wall_clock;
