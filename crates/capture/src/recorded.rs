@@ -44,7 +44,9 @@ pub fn words(cause: Cause) -> &'static str {
         Cause::Rack => "fast recovery: a further hole is overdue (RACK)",
         Cause::PartialAck => "fast recovery: a partial ACK shows the next hole",
         Cause::Rescue => "rescue retransmission of the episode's last segment",
-        Cause::SpareCopy => "retransmission once more: nothing else was to be sent",
+        Cause::SpareCopy => {
+            "retransmission once more: nothing else was to be sent, or one was lost"
+        }
         Cause::Timeout => "retransmission timeout",
         Cause::AfterTimeout => "slow start after a timeout: found lost",
         Cause::TailLossProbe => "tail loss probe",

@@ -1,6 +1,8 @@
 //! The one place that asks what time it is.
 
 use bentpipe_core::time::Instant;
+use nix::libc::{TIME_ERROR, adjtimex, timex};
+use std::mem;
 use std::time::SystemTime;
 
 /// A monotonic clock (`CLOCK_MONOTONIC`) whose zero is when the run began.
@@ -25,4 +27,15 @@ impl Clock {
         let nanos = self.start.elapsed().as_nanos();
         Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
+}
+
+/// Tells whether something keeps the wall clock right, as NTP does (adjtimex(2)). None if nobody
+/// knows.
+#[allow(unsafe_code)]
+pub fn is_kept_right() -> Option<bool> {
+    // SAFETY: a timex is numbers alone. All of them zero, it sets nothing.
+    let mut timex: timex = unsafe { mem::zeroed() };
+    // SAFETY: the kernel writes into that structure, and keeps no pointer to it.
+    let state = unsafe { adjtimex(&raw mut timex) };
+    (state >= 0).then_some(state != TIME_ERROR)
 }

@@ -33,7 +33,7 @@ pub(super) const KEYS: &[Key<Config>] = &[
     ),
     key!(Config: "shared-carrier" => satellite.shared_carrier,
         Switch,
-        "other pairs of gateways send over the same carrier, each with this key, and nobody else does. They drain it together, at multiples of ten seconds of the wall clock, which tells its queue from its own round trip, and come to equal shares. Clocks have to agree within half a round trip",
+        "other pairs of gateways send over the same carrier, each with this key, and nobody else does. They drain it together, at multiples of ten seconds of the wall clock: so each sees how long a round trip takes without a queue. They come to equal shares. Clocks have to agree within half a round trip",
         check: |reader, config| check_shared_carrier(reader, &config.satellite),
         help: Help { value: "", remark: "other pairs of gateways send over it, too, and nobody else" },
     ),

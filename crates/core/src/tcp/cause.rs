@@ -65,7 +65,7 @@ pub enum Cause {
     Timeout,
     /// Retransmission in slow start: what a timeout, or Tahoe's fast retransmit, found lost.
     AfterTimeout,
-    /// Retransmission once more: nothing else is to be sent, and the first may be lost as well.
+    /// Retransmission once more: nothing else is to be sent, or one was lost before.
     SpareCopy,
     /// New data or the last segment again: a tail loss probe (RFC 8985, 7.3).
     TailLossProbe,

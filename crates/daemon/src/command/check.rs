@@ -6,6 +6,7 @@ use super::interfaces::{names, surroundings_of};
 use super::{Error, answers, config, reasons};
 use crate::bump::{self, DiversionState};
 use bentpipe_gateway::Reason;
+use bentpipe_linux::clock;
 use bentpipe_linux::interface::{self, InterfaceError, check_forwarding};
 use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_linux::surroundings::Finding;
@@ -205,6 +206,13 @@ fn open_secret(path: &Path) -> Option<Problem> {
     (mode & 0o004 != 0).then(|| Problem::advice("open-secret", &cause, &remedy))
 }
 
+/// Pairs that share a carrier go by the wall clock, which something keeps right or not.
+fn loose_clock(is_kept_right: Option<bool>) -> Option<Problem> {
+    let cause = "nothing keeps the wall clock right, by which pairs with `shared-carrier` go";
+    let remedy = "let NTP set it (chrony, systemd-timesyncd, or the router's own client)";
+    (is_kept_right == Some(false)).then(|| Problem::advice("clock", cause, remedy))
+}
+
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
     let file = config::read(path)?;
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
@@ -218,6 +226,9 @@ fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
     }
     problems.extend(without_interfaces());
     problems.extend(file.config.pair_key.and_then(|_| open_secret(path)));
+    if file.config.satellite.shared_carrier {
+        problems.extend(loose_clock(clock::is_kept_right()));
+    }
     if all_there {
         let devices = satellite.iter().filter_map(|device| bump::check_device(device).err());
         problems.extend(devices.map(|error| Problem::stops("device", &error)));
@@ -243,6 +254,13 @@ mod tests {
             format!("this is Linux 4.19, and a gateway takes 5.10 or later: {remedy}")
         );
         assert!(old_kernel(KernelVersion(5, 10)).is_none());
+    }
+
+    #[test]
+    fn a_clock_that_nothing_keeps_right_is_named() {
+        assert!([None, Some(true)].map(loose_clock).iter().all(Option::is_none));
+        let line = loose_clock(Some(false)).expect("advice").line;
+        assert!(line.contains("shared-carrier") && line.contains("NTP"), "{line}");
     }
 
     #[test]

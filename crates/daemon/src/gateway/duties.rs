@@ -30,7 +30,7 @@ const KEEP_LINKS_EVERY: Duration = Duration::from_secs(600);
 
 /// The time from one look at the wall clock to the next, and what it has been set by at least.
 const CLOCKS_EVERY: Duration = Duration::from_secs(1);
-const CLOCKS_DIFFER: Duration = Duration::from_millis(1);
+const CLOCKS_DIFFER: Duration = Duration::from_millis(10);
 
 impl LiveGateway {
     /// Begins with the links of an earlier gateway, and keeps its own there.

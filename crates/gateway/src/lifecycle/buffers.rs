@@ -202,7 +202,9 @@ impl<B: Buffer> SplicedFlow<B> {
             && let Some(end) = receiver.out_of_order().iter().next_back().map(|last| last.end)
         {
             let out_of_order = end - receiver.rcv_nxt();
-            self.tuners[leg].bridge(self.splice.tcb(leg.other()).sender.in_flight(), out_of_order);
+            let held = receiver.out_of_order().covered();
+            let in_flight = self.splice.tcb(leg.other()).sender.in_flight();
+            self.tuners[leg].bridge(in_flight, out_of_order, held);
         }
     }
 

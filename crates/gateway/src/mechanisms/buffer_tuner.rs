@@ -276,14 +276,14 @@ impl BufferTuner {
         self.repair(2 * in_flight + sacked + INITIAL_WINDOW, sacked);
     }
 
-    /// `out_of_order` bytes from a distant host lie behind a hole, and so many are in flight to the
-    /// far one. They are delivered when the hole is filled, a round trip later; until then arrives
-    /// what the next round brings.
-    pub(crate) fn bridge(&mut self, in_flight: Bytes, out_of_order: Bytes) {
-        let beginning = self.is_beginning(out_of_order);
-        let coming =
-            if beginning { BEGINNING * out_of_order } else { out_of_order + out_of_order / 2 };
-        self.repair(in_flight + out_of_order + coming, out_of_order);
+    /// `out_of_order` bytes from a distant host lie behind a hole, `held` of them have come, and so
+    /// many are in flight to the far one. They are delivered when the hole is filled, a round trip
+    /// later; until then arrives what the next round brings.
+    pub(crate) fn bridge(&mut self, in_flight: Bytes, out_of_order: Bytes, held: Bytes) {
+        if self.is_beginning(out_of_order) {
+            self.grow(in_flight + out_of_order + BEGINNING * out_of_order);
+        }
+        self.repair(in_flight + 2 * held + held / 2, held);
     }
 
     /// It may hold `wanted` bytes, as so many lie behind a hole: they have come, whatever was

@@ -183,8 +183,11 @@ fn follow_link(sender: &mut Sender, peer: bool, link: &LinkScheduler, config: &L
         }
         _ => {}
     }
-    if sender.congestion() == CongestionAlgorithm::SharedLink {
-        sender.set_spare_copies(config.sender.spare_copies && link.loses_by_itself());
+    // A known link's flows have them from their beginning.
+    if !matches!(sender.congestion(), CongestionAlgorithm::KnownLink { .. }) {
+        let shares = sender.congestion() == CongestionAlgorithm::SharedLink;
+        let loses = shares && config.sender.spare_copies && link.loses_by_itself();
+        sender.set_spare_copies(loses);
     }
 }
 

@@ -264,7 +264,7 @@ pub const KEYS: &[Key] = &[
         ON_OFF,
         sender.spare_copies,
         Switch,
-        "each retransmission leaves once more where nothing else is to be sent, lest its loss cost another round trip",
+        "each retransmission leaves once more where nothing else is to be sent, or if one was lost before, lest its loss cost another round trip",
         "this project"
     ),
     key!(

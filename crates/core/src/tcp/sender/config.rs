@@ -72,7 +72,8 @@ pub struct SenderConfig {
     pub rto: RtoConfig,
     /// Pacing.
     pub pacing: Pacing,
-    /// Send each retransmission once more where nothing else is to be sent.
+    /// Send retransmissions once more where nothing else is to be sent. One that was lost is
+    /// repeated at once.
     pub spare_copies: bool,
     /// Nagle's algorithm (RFC 9293, 3.7.4).
     pub nagle: bool,

@@ -215,9 +215,9 @@ impl Sender {
     /// Sends copies of retransmissions from now on, or none ([`SenderConfig::spare_copies`]).
     pub fn set_spare_copies(&mut self, spare: bool) {
         if spare {
-            self.spare_copies.get_or_insert_default();
-        } else {
-            self.spare_copies = None;
+            self.spare_copies.get_or_insert_default().resume();
+        } else if let Some(copies) = &mut self.spare_copies {
+            copies.stop();
         }
     }
 

@@ -10,9 +10,9 @@
 //! reports to have come twice because of them is no sign of reordering, nor of a needless
 //! reduction.
 //!
-//! One copy does not wait until nothing else is to be sent: that of what was retransmitted before,
-//! and is lost again. By then two round trips of data wait behind it, which hardly any window has
-//! room for once more. At 1 % loss that is one packet in ten thousand.
+//! One copy does not wait until nothing else is to be sent: of a retransmission that was lost, as
+//! what left behind it has come. By then two round trips of data wait behind it, which
+//! hardly any window has room for once more. At 1 % loss that is one packet in ten thousand.
 
 use crate::tcp::ledger::Ledger;
 use crate::tcp::ranges::RangeSet;
@@ -28,7 +28,11 @@ const MAX_AWAITED: usize = 256;
 
 /// See the module's head. Nothing is kept before something is retransmitted.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct SpareCopies(Option<Box<Kept>>);
+pub(super) struct SpareCopies {
+    kept: Option<Box<Kept>>,
+    /// None are made any more. Those that were made may still be reported.
+    stopped: bool,
+}
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
@@ -41,18 +45,35 @@ struct Kept {
 }
 
 impl SpareCopies {
+    /// Makes no more.
+    pub(super) fn stop(&mut self) {
+        self.stopped = true;
+        if let Some(kept) = &mut self.kept {
+            kept.retransmitted.clear();
+            kept.again = false;
+        }
+    }
+
+    /// Makes them again.
+    pub(super) fn resume(&mut self) {
+        self.stopped = false;
+    }
+
     /// `range` of what `ledger` has was retransmitted, `again` or for the first time.
     pub(super) fn retransmitted(&mut self, range: Range<Offset>, again: bool, ledger: &Ledger) {
+        if self.stopped {
+            return;
+        }
         // A link that is never idle asks for none: what has arrived is not kept.
         self.next(ledger);
-        let kept = self.0.get_or_insert_default();
+        let kept = self.kept.get_or_insert_default();
         kept.retransmitted.push_back(range);
         kept.again = again;
     }
 
     /// What was retransmitted again just now, and is to be copied at once.
     pub(super) fn take_again(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
-        let kept = self.0.as_mut()?;
+        let kept = self.kept.as_mut()?;
         if !mem::take(&mut kept.again) {
             return None;
         }
@@ -62,7 +83,7 @@ impl SpareCopies {
     /// What is to be copied next: the oldest retransmission that is still under way by what
     /// `ledger` knows.
     pub(super) fn next(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
-        let kept = self.0.as_mut()?;
+        let kept = self.kept.as_mut()?;
         while let Some(range) = kept.retransmitted.front() {
             let under_way = under_way(range, ledger);
             if under_way.is_some() {
@@ -75,19 +96,19 @@ impl SpareCopies {
 
     /// The same, and all is kept.
     pub(super) fn peek(&self, ledger: &Ledger) -> Option<Range<Offset>> {
-        self.0.as_ref()?.retransmitted.iter().find_map(|range| under_way(range, ledger))
+        self.kept.as_ref()?.retransmitted.iter().find_map(|range| under_way(range, ledger))
     }
 
     /// The next one is taken.
     pub(super) fn take(&mut self) {
-        if let Some(kept) = &mut self.0 {
+        if let Some(kept) = &mut self.kept {
             kept.retransmitted.pop_front();
         }
     }
 
     /// One leaves now.
     pub(super) fn copied(&mut self, range: Range<Offset>) {
-        let kept = self.0.get_or_insert_default();
+        let kept = self.kept.get_or_insert_default();
         kept.copied.cover(range);
         while kept.copied.len() > MAX_AWAITED {
             let oldest = kept.copied.iter().next().expect("there are many");
@@ -98,7 +119,7 @@ impl SpareCopies {
     /// Whether the receiver may say of `twice` that it has come twice because we have sent it so.
     /// Reports come in order, so none of what lies below is awaited any more.
     pub(super) fn explain(&mut self, twice: &Range<Offset>) -> bool {
-        let Some(kept) = self.0.as_mut().filter(|kept| kept.copied.contains(twice)) else {
+        let Some(kept) = self.kept.as_mut().filter(|kept| kept.copied.contains(twice)) else {
             return false;
         };
         kept.copied.remove_below(twice.start);

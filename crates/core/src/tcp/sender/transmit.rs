@@ -294,7 +294,8 @@ impl Sender {
         let range = range.start..range.end.min(range.start + limit + syn);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
         let before = self.flight.ledger().record_at(range.start);
-        let again = before.is_some_and(|record| record.transmissions > 1);
+        // What a timer repeats may meet an outage.
+        let again = cause == Cause::Rack && before.is_some_and(|record| record.transmissions > 1);
         self.note_sent(now, range.clone(), true);
         let sent = self.once_more(range.clone(), cause);
         self.tally.stats.retransmissions += 1;

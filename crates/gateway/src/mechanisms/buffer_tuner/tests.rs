@@ -98,12 +98,12 @@ fn a_stream_from_a_distant_host_grows_while_the_round_lasts() {
     assert_eq!(tuner.capacity(), Bytes::new(240_000));
     // Of what follows a hole nothing is delivered before that is filled.
     tuner.rounds[0] = Bytes::new(30_000);
-    tuner.bridge(Bytes::new(1_000), Bytes::new(50_000));
+    tuner.bridge(Bytes::new(1_000), Bytes::new(50_000), Bytes::ZERO);
     assert_eq!(tuner.capacity(), Bytes::new(1_000 + 7 * 50_000));
     tuner.rounds[0] = Bytes::new(50_000);
-    tuner.bridge(Bytes::new(50_000), Bytes::new(50_000));
+    tuner.bridge(Bytes::new(50_000), Bytes::new(50_000), Bytes::ZERO);
     assert_eq!(tuner.capacity(), Bytes::new(1_000 + 7 * 50_000));
-    tuner.bridge(Bytes::ZERO, Bytes::new(1 << 30));
+    tuner.bridge(Bytes::ZERO, Bytes::new(1 << 30), Bytes::ZERO);
     assert_eq!(tuner.capacity(), Bytes::new(4 << 20), "never more than it may");
 }
 
@@ -135,9 +135,11 @@ fn a_link_that_is_found_is_not_held_up_by_a_retransmission_that_was_lost() {
         tuner
     };
     let mut arriving = begin();
-    arriving.bridge(Bytes::ZERO, Bytes::ZERO);
+    arriving.bridge(Bytes::ZERO, of(1_000_000), of(1));
     assert_eq!(arriving.capacity(), of(2_000_000));
-    arriving.bridge(Bytes::ZERO, of(1_000_000));
+    arriving.bridge(Bytes::ZERO, of(1_000_000), of(1_000_000));
+    assert_eq!(arriving.capacity(), of(2_500_000));
+    arriving.bridge(Bytes::ZERO, of(2_000_000), of(2_000_000));
     assert_eq!(arriving.capacity(), of(3_750_000));
     let mut leaving = begin();
     leaving.keep_ahead(of(2_000_000), Bytes::ZERO);

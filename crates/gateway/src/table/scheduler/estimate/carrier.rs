@@ -11,14 +11,20 @@
 //!   flow in the queue, so n times as many.)
 //! - Round trips vary as others' windows do. So the target does not follow that, and no window is
 //!   raised to see whether more is delivered: it would be the others'.
-//! - A loss next to a short queue is the carrier's, any other one the queue's.
+//! - Losses next to a short queue that stay when less is sent are the carrier's. Others are its
+//!   queue's.
 
 use bentpipe_core::time::{Duration, Instant};
 
-/// From one moment to the next, in seconds and in round trips at least: a power of two times the
-/// former, so that pairs whose round trips differ have every second or fourth one in common.
+/// From one moment to the next, in seconds: twice as many where round trips take a third of a
+/// second or more, and twice as many again from four thirds on. So pairs whose round trips differ a
+/// little have the same moments, and others every second one in common.
 const APART: f64 = 10.0;
-const APART_ROUNDS: f64 = 30.0;
+const LONG: f64 = 1.0 / 3.0;
+
+/// A pair that looks so many round trips after a moment is too late: others drain it no more.
+const LATE: f64 = 2.0;
+const MIN_LATE: f64 = 0.1;
 
 /// How what the carrier is held to bear fades in a second.
 const FADING: f64 = 0.998;
@@ -31,7 +37,7 @@ const MOST: f64 = 3.0;
 pub(super) struct Carrier {
     /// What the wall clock said when the run began.
     clock: Duration,
-    /// The latest moment.
+    /// When it was last asked for moments.
     last: Instant,
     /// What it bears in all, in bytes a second.
     capacity: f64,
@@ -50,15 +56,14 @@ impl Carrier {
         self.clock = clock;
     }
 
-    /// Whether a common moment has come, where a round trip takes `base` seconds.
+    /// Whether a common moment has come just now, where a round trip takes `base` seconds.
     pub(super) fn is_due(&mut self, now: Instant, base: f64) -> bool {
         let period = period(base);
-        let number = |at: Instant| ((at + self.clock).as_secs_f64() / period) as u64;
-        let is_due = number(now) > number(self.last);
-        if is_due {
-            self.last = now;
-        }
-        is_due
+        let periods = |at: Instant| (at + self.clock).as_secs_f64() / period;
+        let (before, after) = (periods(self.last), periods(now));
+        self.last = now;
+        let passed = after.floor() > before.floor();
+        passed && after.fract() * period < (LATE * base).max(MIN_LATE)
     }
 
     /// A round of so many seconds has brought so many bytes a second.
@@ -89,8 +94,8 @@ impl Carrier {
 
 /// The seconds between two moments, where a round trip takes `base`.
 fn period(base: f64) -> f64 {
-    let rounds = (APART_ROUNDS * base / APART).max(1.0);
-    APART * rounds.log2().ceil().exp2()
+    let times = (base / LONG).max(1.0);
+    APART * (times.log2() / 2.0).ceil().exp2()
 }
 
 #[cfg(test)]
@@ -99,21 +104,29 @@ mod tests {
 
     #[test]
     fn moments_of_long_round_trips_are_some_of_those_of_shorter_ones() {
-        let periods = [0.001, 0.05, 0.33, 0.34, 0.6, 1.4].map(period);
-        assert_eq!(periods, [10.0, 10.0, 10.0, 20.0, 20.0, 80.0]);
+        let periods = [0.001, 0.05, 0.33, 0.34, 0.6, 1.3, 1.4].map(period);
+        assert_eq!(periods, [10.0, 10.0, 10.0, 20.0, 20.0, 20.0, 40.0]);
     }
 
     #[test]
     fn moments_are_the_wall_clocks() {
         let mut carrier = Carrier::new(Duration::from_secs(1_796_040_003));
         let mut due = |millis: u64| carrier.is_due(Instant::from_millis(millis), 0.05);
-        assert_eq!(
-            [6_900, 7_000, 7_100, 16_999, 17_001].map(&mut due),
-            [false, true, false, false, true]
-        );
+        let seen = [6_900, 7_050, 7_150, 16_999, 17_001].map(&mut due);
+        assert_eq!(seen, [false, true, false, false, true]);
         carrier.set_clock(Duration::from_secs(1_796_040_000));
         let mut due = |millis: u64| carrier.is_due(Instant::from_millis(millis), 0.05);
         assert_eq!([19_999, 20_001].map(&mut due), [false, true]);
+    }
+
+    /// One that begins, or comes back from a pause, drains the carrier with the others or not at
+    /// all.
+    #[test]
+    fn a_pair_that_looks_late_waits_for_the_next_moment() {
+        let mut carrier = Carrier::new(Duration::ZERO);
+        let mut due = |millis: u64| carrier.is_due(Instant::from_millis(millis), 0.5);
+        let seen = [105_000, 119_900, 121_500, 140_600].map(&mut due);
+        assert_eq!(seen, [false, false, false, true]);
     }
 
     #[test]

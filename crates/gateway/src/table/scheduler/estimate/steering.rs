@@ -70,7 +70,7 @@ impl Estimate {
         // What the latest change has drained does not show yet.
         let queue = queue - (before - self.window).max(0.0) / self.rate;
         let links_own = match factor {
-            Some(_) => queue <= target,
+            Some(_) => queue <= target && self.is_lowered(before).is_some(),
             None => self.is_missed(before),
         };
         if let Some(lowered) = &mut self.lowered {
@@ -110,10 +110,16 @@ impl Estimate {
     /// Whether, since the window was lowered, as much less is delivered: then it was no queue that
     /// has become shorter.
     fn is_missed(&self, before: f64) -> bool {
-        self.lowered.is_some_and(|lowered| {
-            let cut = 1.0 - before / lowered.window;
-            lowered.rounds >= 2 && cut > TELLING && self.rate < lowered.rate * (1.0 - cut / 2.0)
-        })
+        self.is_lowered(before)
+            .is_some_and(|(lowered, cut)| self.rate < lowered.rate * (1.0 - cut / 2.0))
+    }
+
+    /// What there was before the window was lowered, and by which part that shows in a round for
+    /// which it was `before`.
+    fn is_lowered(&self, before: f64) -> Option<(Lowered, f64)> {
+        let lowered = self.lowered.filter(|lowered| lowered.rounds >= 2)?;
+        let cut = 1.0 - before / lowered.window;
+        (cut > TELLING).then_some((lowered, cut))
     }
 
     fn lower(&mut self, window: f64) {

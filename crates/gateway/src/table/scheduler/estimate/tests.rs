@@ -304,6 +304,18 @@ fn a_carrier_that_nobody_else_uses_is_used_as_well() {
     }
 }
 
+/// Its queue overflows before it is as long as it should be.
+#[test]
+fn a_short_queue_of_a_carrier_is_not_overrun() {
+    let mut link = Link::new(20.0, 0.5);
+    link.estimate = Estimate::new().on_shared_carrier(Duration::ZERO);
+    link.room = 0.012;
+    link.run(30.0);
+    let used = link.used(60.0);
+    let dropped = link.dropped / (link.rate * 60.0);
+    assert!(used > 0.9 && dropped < 0.03, "{used} used, {dropped} dropped");
+}
+
 #[test]
 fn losses_of_the_link_say_nothing() {
     for (loss, wanted) in [(0.01, 0.95), (0.05, 0.93), (0.10, 0.90)] {
