@@ -47,6 +47,19 @@ fn another_policy_is_for_new_connections() {
     assert_eq!(another(&mut table), Disposition::Consumed);
 }
 
+/// No file says what time it is.
+#[test]
+fn a_reload_leaves_the_wall_clock_as_it_was_set() {
+    let mut table = Table::new(Config::default());
+    let said = Duration::from_secs(1_796_040_003);
+    table.gateway.set_wall_clock(said);
+    let mut shared = Config::default();
+    shared.satellite.shared_carrier = true;
+    table.gateway.reconfigure(shared);
+    let leg = &table.gateway.config().satellite;
+    assert_eq!((leg.shared_carrier, leg.wall_clock), (true, said));
+}
+
 #[test]
 fn what_others_were_promised_stays() {
     let mut table = Table::new(Config::default());
