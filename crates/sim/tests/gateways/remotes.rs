@@ -2,7 +2,7 @@
 
 use crate::support::{brief, outcome};
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_results::{RunResults, Sample};
+use bentpipe_results::{RunResults, Sample, fairness};
 use std::ops::Range;
 
 /// Four downloads from a server behind the hub to a host behind each remote, over 2 Mbit/s and
@@ -121,8 +121,7 @@ fn pairs_that_share_a_carrier_keep_its_queue_short_and_have_equal_shares() {
         let of_pair = outcome.flows.iter().filter(|flow| flow.name.starts_with(&format!("f{n}")));
         of_pair.map(|flow| flow.goodput).sum::<f64>()
     });
-    let [sum, squares] = shares.fold([0.0; 2], |[sum, squares], it| [sum + it, squares + it * it]);
-    let jain = sum * sum / (6.0 * squares);
+    let jain = fairness(&shares.collect::<Vec<_>>()).expect("six pairs");
     println!("{carried:.3} carried, {waiting:.1} ms, Jain's index {jain:.3}");
     assert!(carried >= 0.97 && waiting <= 20.0 && jain >= 0.97, "{}", brief(&outcome));
 }

@@ -34,7 +34,7 @@ impl Sender {
     fn has_spare_copy(&self) -> bool {
         let next = |copies: &SpareCopies| copies.peek(self.flight.ledger());
         let next = self.spare_copies.as_ref().and_then(next);
-        next.is_some_and(|range| range.end <= self.window.retransmission_limit())
+        next.is_some_and(|range| self.may_copy(&range))
     }
 
     /// What it takes the network for now.

@@ -14,12 +14,15 @@
 //! what left behind it has come. By then two round trips of data wait behind it, which
 //! hardly any window has room for once more. At 1 % loss that is one packet in ten thousand.
 
+use super::{Sender, Transmission};
+use crate::tcp::cause::Cause;
 use crate::tcp::ledger::Ledger;
+use crate::tcp::limiter::Limiter;
 use crate::tcp::ranges::RangeSet;
+use crate::time::Instant;
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::mem;
 use std::ops::Range;
 
 /// Reports of so many parts that came twice are awaited at most, of a receiver that makes none; of
@@ -38,8 +41,8 @@ pub(super) struct SpareCopies {
 struct Kept {
     /// What was retransmitted and not copied since, in the order of sending.
     retransmitted: VecDeque<Range<Offset>>,
-    /// The latest of it had been retransmitted before: its copy is next.
-    again: bool,
+    /// The first of it was lost again: its copy does not wait.
+    at_once: bool,
     /// What was copied and may be reported to have come twice.
     copied: RangeSet,
 }
@@ -50,7 +53,7 @@ impl SpareCopies {
         self.stopped = true;
         if let Some(kept) = &mut self.kept {
             kept.retransmitted.clear();
-            kept.again = false;
+            kept.at_once = false;
         }
     }
 
@@ -67,17 +70,25 @@ impl SpareCopies {
         // A link that is never idle asks for none: what has arrived is not kept.
         self.next(ledger);
         let kept = self.kept.get_or_insert_default();
-        kept.retransmitted.push_back(range);
-        kept.again = again;
+        if again {
+            kept.retransmitted.push_front(range);
+            kept.at_once = true;
+        } else {
+            kept.retransmitted.push_back(range);
+        }
     }
 
-    /// What was retransmitted again just now, and is to be copied at once.
-    pub(super) fn take_again(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
-        let kept = self.kept.as_mut()?;
-        if !mem::take(&mut kept.again) {
+    /// What is to be copied at once, if anything is.
+    fn next_at_once(&mut self, ledger: &Ledger) -> Option<Range<Offset>> {
+        if !self.is_urgent() {
             return None;
         }
-        under_way(&kept.retransmitted.pop_back()?, ledger)
+        // It may have arrived.
+        self.next(ledger).filter(|_| self.is_urgent())
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.at_once)
     }
 
     /// What is to be copied next: the oldest retransmission that is still under way by what
@@ -89,7 +100,7 @@ impl SpareCopies {
             if under_way.is_some() {
                 return under_way;
             }
-            kept.retransmitted.pop_front();
+            kept.drop_first();
         }
         None
     }
@@ -99,16 +110,10 @@ impl SpareCopies {
         self.kept.as_ref()?.retransmitted.iter().find_map(|range| under_way(range, ledger))
     }
 
-    /// The next one is taken.
-    pub(super) fn take(&mut self) {
-        if let Some(kept) = &mut self.kept {
-            kept.retransmitted.pop_front();
-        }
-    }
-
-    /// One leaves now.
-    pub(super) fn copied(&mut self, range: Range<Offset>) {
+    /// The next one leaves now.
+    fn copied(&mut self, range: Range<Offset>) {
         let kept = self.kept.get_or_insert_default();
+        kept.drop_first();
         kept.copied.cover(range);
         while kept.copied.len() > MAX_AWAITED {
             let oldest = kept.copied.iter().next().expect("there are many");
@@ -124,6 +129,62 @@ impl SpareCopies {
         };
         kept.copied.remove_below(twice.start);
         true
+    }
+}
+
+impl Kept {
+    fn drop_first(&mut self) {
+        self.retransmitted.pop_front();
+        self.at_once = false;
+    }
+}
+
+impl Sender {
+    /// A retransmission once more, if any is to be and it is our `turn`.
+    pub(super) fn spare_copy(
+        &mut self,
+        now: Instant,
+        turn: Result<(), Limiter>,
+    ) -> Option<Result<Transmission, Limiter>> {
+        let range = self.spare_copies.as_mut()?.next(self.flight.ledger())?;
+        let copies = self.may_copy(&range);
+        copies.then(|| turn.map(|()| self.send_copy(now, range)))
+    }
+
+    /// One that does not wait until nothing else is to be sent.
+    pub(super) fn copy_at_once(&mut self, now: Instant) -> Option<Transmission> {
+        let range = self.spare_copies.as_mut()?.next_at_once(self.flight.ledger())?;
+        self.may_copy(&range).then(|| self.send_copy(now, range))
+    }
+
+    /// Whether `range`, which is about to be retransmitted for this `cause`, was retransmitted
+    /// before. What a timer repeats may meet an outage, and does not count.
+    pub(super) fn is_lost_again(&self, range: &Range<Offset>, cause: Cause) -> bool {
+        self.spare_copies.is_some()
+            && cause == Cause::Rack
+            && self.flight.ledger().record_at(range.start).is_some_and(|it| it.transmissions > 1)
+    }
+
+    /// Whether the peer would take it.
+    pub(super) fn may_copy(&self, range: &Range<Offset>) -> bool {
+        range.end <= self.window.retransmission_limit()
+    }
+
+    fn send_copy(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
+        if let Some(copies) = &mut self.spare_copies {
+            copies.copied(range.clone());
+        }
+        self.flight.repeated(range.clone());
+        self.cwnd.retransmits(now, &range, self.flight.ledger());
+        self.tally.stats.segments += 1;
+        let sent = self.once_more(range, Cause::SpareCopy);
+        self.pace(now, &sent);
+        sent
+    }
+
+    /// Whether the peer may say of `twice` that it has come twice because it was sent so.
+    pub(super) fn has_copied(&mut self, twice: &Range<Offset>) -> bool {
+        self.spare_copies.as_mut().is_some_and(|copies| copies.explain(twice))
     }
 }
 

@@ -110,8 +110,8 @@ impl Sender {
             Err(limiter) => return Err(limiter),
         };
         turn?;
-        if let Some(range) = self.copy_at_once() {
-            return Ok(self.send_copy(now, range));
+        if let Some(sent) = self.copy_at_once(now) {
+            return Ok(sent);
         }
         Ok(match choice {
             Choice::Old(range, cause) => {
@@ -293,9 +293,7 @@ impl Sender {
         let syn = Bytes::from(range.start == Offset::SYN);
         let range = range.start..range.end.min(range.start + limit + syn);
         self.cwnd.retransmits(now, &range, self.flight.ledger());
-        let before = self.flight.ledger().record_at(range.start);
-        // What a timer repeats may meet an outage.
-        let again = cause == Cause::Rack && before.is_some_and(|record| record.transmissions > 1);
+        let again = self.is_lost_again(&range, cause);
         self.note_sent(now, range.clone(), true);
         let sent = self.once_more(range.clone(), cause);
         self.tally.stats.retransmissions += 1;
@@ -310,53 +308,12 @@ impl Sender {
         sent
     }
 
-    /// A retransmission once more, if any is to be and it is our `turn`.
-    fn spare_copy(
-        &mut self,
-        now: Instant,
-        turn: Result<(), Limiter>,
-    ) -> Option<Result<Transmission, Limiter>> {
-        let copies = self.spare_copies.as_mut()?;
-        let range = copies.next(self.flight.ledger())?;
-        if range.end > self.window.retransmission_limit() {
-            return None;
-        }
-        if let Err(limiter) = turn {
-            return Some(Err(limiter));
-        }
-        copies.take();
-        Some(Ok(self.send_copy(now, range)))
-    }
-
-    /// A retransmission of which a copy does not wait until nothing else is to be sent.
-    fn copy_at_once(&mut self) -> Option<Range<Offset>> {
-        let range = self.spare_copies.as_mut()?.take_again(self.flight.ledger())?;
-        (range.end <= self.window.retransmission_limit()).then_some(range)
-    }
-
-    fn send_copy(&mut self, now: Instant, range: Range<Offset>) -> Transmission {
-        if let Some(copies) = &mut self.spare_copies {
-            copies.copied(range.clone());
-        }
-        self.flight.repeated(range.clone());
-        self.cwnd.retransmits(now, &range, self.flight.ledger());
-        self.tally.stats.segments += 1;
-        let sent = self.once_more(range, Cause::SpareCopy);
-        self.pace(now, &sent);
-        sent
-    }
-
     /// The segment that has `range` once more, the FIN with it if that is a part of it.
-    fn once_more(&self, range: Range<Offset>, cause: Cause) -> Transmission {
+    pub(super) fn once_more(&self, range: Range<Offset>, cause: Cause) -> Transmission {
         let fin = self.stream.is_finished() && range.end == self.stream.end();
         let range = range.start..range.end - Bytes::from(fin);
         let push = range.end == self.stream.written();
         Transmission { range, fin, push, retransmission: true, cause }
-    }
-
-    /// Whether the peer may say of `twice` that it has come twice because it was sent so.
-    pub(super) fn has_copied(&mut self, twice: &Range<Offset>) -> bool {
-        self.spare_copies.as_mut().is_some_and(|copies| copies.explain(twice))
     }
 
     /// The flight has `range` from now on, or has it once more.
@@ -376,7 +333,7 @@ impl Sender {
     }
 
     /// The pacer lets the next one out when this one has left at its rate.
-    fn pace(&mut self, now: Instant, sent: &Transmission) {
+    pub(super) fn pace(&mut self, now: Instant, sent: &Transmission) {
         if let Some(rate) = self.pacing_rate() {
             let bytes = sent.range.end - sent.range.start;
             let segments = bytes.div_ceil(self.sizes.smss).max(1);

@@ -19,7 +19,6 @@
 //! - A queue that does not go is another path's round trip, or that of [rivals](Rivals). To tell,
 //!   the link is drained for a round trip, and if that does not help nearly emptied. So it is where
 //!   no round trip without a queue was seen for long.
-//!
 //! - On a [carrier](Carrier) that other pairs share there are no rivals, and drains are common.
 //!
 //! Before a queue has been seen nothing is known, but for the rate that trains of segments show at
@@ -184,19 +183,6 @@ impl Estimate {
             start: Some(Box::default()),
             settled: None,
             memory: None,
-        }
-    }
-
-    /// The same on a carrier that other pairs use, too. The wall clock said this much when the run
-    /// began.
-    pub(super) fn on_shared_carrier(self, clock: Duration) -> Estimate {
-        Estimate { carrier: Some(Carrier::new(clock)), ..self }
-    }
-
-    /// Goes by a wall clock that was set: it said so much when the run began.
-    pub(super) fn set_wall_clock(&mut self, clock: Duration) {
-        if let Some(carrier) = &mut self.carrier {
-            carrier.set_clock(clock);
         }
     }
 

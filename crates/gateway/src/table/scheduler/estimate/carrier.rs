@@ -14,6 +14,7 @@
 //! - Losses next to a short queue that stay when less is sent are the carrier's. Others are its
 //!   queue's.
 
+use super::Estimate;
 use bentpipe_core::time::{Duration, Instant};
 
 /// From one moment to the next, in seconds: twice as many where round trips take a third of a
@@ -45,14 +46,29 @@ pub(super) struct Carrier {
     doubted: bool,
 }
 
+impl Estimate {
+    /// The same link, on a carrier that other pairs use, too. The wall clock said this much when the run
+    /// began.
+    pub(in super::super) fn on_shared_carrier(self, clock: Duration) -> Estimate {
+        Estimate { carrier: Some(Carrier::new(clock)), ..self }
+    }
+
+    /// Goes by a wall clock that was set: it said so much when the run began.
+    pub(in super::super) fn set_wall_clock(&mut self, clock: Duration) {
+        if let Some(carrier) = &mut self.carrier {
+            carrier.set_clock(clock);
+        }
+    }
+}
+
 impl Carrier {
     /// One of which nothing is known. The wall clock said this much when the run began.
-    pub(super) fn new(clock: Duration) -> Carrier {
+    fn new(clock: Duration) -> Carrier {
         Carrier { clock, last: Instant::ZERO, capacity: 0.0, doubted: false }
     }
 
     /// Goes by a wall clock that was set: it said so much then.
-    pub(super) fn set_clock(&mut self, clock: Duration) {
+    fn set_clock(&mut self, clock: Duration) {
         self.clock = clock;
     }
 
