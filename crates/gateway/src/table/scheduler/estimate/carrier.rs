@@ -47,8 +47,8 @@ pub(super) struct Carrier {
 }
 
 impl Estimate {
-    /// The same link, on a carrier that other pairs use, too. The wall clock said this much when the run
-    /// began.
+    /// The same link, on a carrier that other pairs use, too. The wall clock said this much when
+    /// the run began.
     pub(in super::super) fn on_shared_carrier(self, clock: Duration) -> Estimate {
         Estimate { carrier: Some(Carrier::new(clock)), ..self }
     }
