@@ -43,8 +43,7 @@ fn short_transfers_lose_less_than_without_gateways() {
         brief(&split)
     );
     assert!(shares[0] > 0.1 && shares[1] < 0.02, "{shares:?}");
-    // Without gateways the long ones lose most, and leave the link to the short ones.
-    assert!(medians[1] < medians[0].mul_f64(1.4), "{medians:?}");
+    assert!(medians[1] < medians[0], "{medians:?}");
     assert!(slowest[1] < slowest[0], "{slowest:?}");
     let carried = link(&split, "sat", "g1").counters.delivered.bytes as f64;
     assert!(carried > 0.97 * 20e6 / 8.0 * 60.0, "{carried}");

@@ -81,11 +81,18 @@ fn uploads(found_by: FoundBy, rates: [u64; 2], bytes: u64) -> Vec<f64> {
 /// all the time of the slow one.
 #[test]
 fn flows_of_two_uplinks_do_not_wait_for_each_other() {
-    let mean = |found_by| {
+    let [each, together] = [FoundBy::EachFlow, FoundBy::AllFlows].map(|found_by| {
         let times = uploads(found_by, [20, 5], 6_000_000);
         println!("{found_by:?} {times:.1?}");
-        times.iter().sum::<f64>() / FLOWS as f64
-    };
-    let [each, together] = [FoundBy::EachFlow, FoundBy::AllFlows].map(mean);
-    assert!(together < 1.3 * each, "{together:.1} s, {each:.1} flow by flow");
+        times
+    });
+    let last = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
+    let slow = last(&each);
+    let fast: Vec<usize> = (0..FLOWS).filter(|number| each[*number] < slow / 3.0).collect();
+    assert!((4..=12).contains(&fast.len()), "flows of both uplinks: {fast:?} are fast");
+    let mean =
+        |times: &[f64]| fast.iter().map(|number| times[*number]).sum::<f64>() / fast.len() as f64;
+    let means = [&each, &together].map(|times| mean(times));
+    assert!(means[1] < 1.2 * means[0], "of the fast uplink's, alone and together: {means:.1?} s");
+    assert!(last(&together) < 1.05 * slow, "{:.1} s, {slow:.1} flow by flow", last(&together));
 }

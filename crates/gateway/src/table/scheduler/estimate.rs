@@ -49,24 +49,16 @@ use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 use carrier::Carrier;
-use draining::Draining;
+use draining::{Depth, Draining};
 pub(in crate::table) use memory::Memory;
 use path::Path;
 use probes::Probes;
 use rivals::{Rivals, Seen};
 use round::Round;
 use segment::SEGMENT;
-use start::Start;
+use start::{START, Start};
 use std::collections::VecDeque;
 use steering::{FADING, LOSS_HOLD, Lowered, MIN_RAISE};
-
-/// What all flows may have in flight before anything has arrived, in bytes: what one of them may
-/// begin with.
-const START: f64 = 50.0 * SEGMENT;
-
-/// So many times what arrives in a round trip may be in flight in the next one, until a queue
-/// stands.
-const START_GROWTH: f64 = 4.0;
 
 /// Windows that are kept at most: of more rounds than a long queue takes.
 const MAX_WINDOWS: usize = 1_024;
@@ -356,17 +348,18 @@ impl Estimate {
         if let Some(carrier) = &mut self.carrier {
             carrier.note_rate(span, rate);
             if carrier.is_due(now, base) {
-                let doubted = carrier.take_doubt();
-                let product = self.held();
-                return self.draining.begin(now, queue, span, product, doubted);
+                let depth = if carrier.take_doubt() { Depth::All } else { Depth::Part };
+                return self.drain(now, depth, queue, span);
             }
             return self.steer(round, before, queue);
         }
         let suspects = self.rivals.on_round(now, self.seen(round, queue));
         self.steer(round, before, queue);
-        let unseen = self.draining.is_unseen(now, base) && self.lowered.is_none();
-        if unseen || self.draining.is_doubtful(now, base, self.long, suspects) {
-            self.draining.begin(now, queue, span, self.held(), false);
+        let unseen = self.draining.is_unseen(now, base) && !self.is_telling();
+        let doubtful = self.draining.is_doubtful(now, base, self.long, suspects);
+        if unseen || doubtful {
+            let depth = if doubtful { Depth::Part } else { Depth::Queue };
+            self.drain(now, depth, queue, span);
             self.probes.give_up();
         }
     }

@@ -6,15 +6,16 @@
 //! So do flows that have sent little since they paused, where that is wanted. They go first: a page
 //! is not to wait for a hundred downloads. Nobody knows a flow's size, but a flow that has sent
 //! much is likely to send more (least attained service; Rai, Urvoy-Keller and Biersack, 2003). They
-//! have seven tenths of the link at most, as long as others wait.
+//! have seven tenths of the link at most, as long as others wait. Where they are more than seven in
+//! ten they have their even share of it: never less than by turns alone.
 
 use std::collections::BTreeMap;
 
 /// A flow is short until it has sent so many bytes.
 pub(super) const SHORT: u32 = 128 * 1_024;
 
-/// For each byte of others short flows may send so many, and so many at once after others alone
-/// have sent.
+/// For each byte of others short flows may send so many, or as many as there are of them for each
+/// other; and so many at once after others alone have sent.
 const SHARE: f64 = 7.0 / 3.0;
 const AT_ONCE: f64 = 64.0 * 1_024.0;
 
@@ -94,8 +95,14 @@ impl Waiting {
 
     /// A flow that is short or not has sent so much in its turn.
     pub(super) fn note_sent(&mut self, short: bool, bytes: u64) {
-        let earned = bytes as f64 * if short { -1.0 } else { SHARE };
+        let earned = bytes as f64 * if short { -1.0 } else { self.share() };
         self.credit = (self.credit + earned).clamp(-AT_ONCE, AT_ONCE);
+    }
+
+    /// What short flows may send for each byte of others. One of these has just been taken out.
+    fn share(&self) -> f64 {
+        let [short, usual, unheard] = self.lines.each_ref().map(|line| line.len() as f64);
+        SHARE.max(short / (usual + unheard + 1.0))
     }
 }
 
@@ -128,6 +135,15 @@ mod tests {
         let of = |flow: usize| order[100..].iter().filter(|id| **id == flow).count();
         assert!((600..=660).contains(&of(2)), "{}", of(2));
         assert!([0, 1, 3].into_iter().all(|flow| (80..=100).contains(&of(flow))));
+    }
+
+    #[test]
+    fn where_they_are_more_than_seven_in_ten_they_have_their_even_share() {
+        let mut lines = vec![Line::Short; 19];
+        lines.push(Line::Usual);
+        let order = order(&mut Waiting::new(), &lines, 2_100);
+        let of_other = order[100..].iter().filter(|id| **id == 19).count();
+        assert!((90..=110).contains(&of_other), "{of_other} of 2000");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Drains of the link, which tell a queue from the path's own round trip.
 //!
-//! First a part of what the path holds stays in flight. If round trips are as long as before,
-//! nearly nothing does: another pair's window does not fill the link alone.
+//! To see a round trip without a queue, the queue is taken out and a little more. Each drain costs
+//! what it takes out twice: what was not sent is not acknowledged a round trip later. If round
+//! trips are longer all the same, less of what the path holds stays in flight. At last nearly
+//! nothing does: another pair's window does not fill the link alone.
 //!
 //! Flows that hurry do not wait for that: what they send is hardly anything, and nobody waits for
 //! it a quarter of a round trip.
@@ -9,9 +11,50 @@
 use super::segment::SEGMENT;
 use bentpipe_core::time::{Duration, Instant};
 
-/// The part of what the path holds that is in flight at first, and then.
-const DRAINED: f64 = 0.75;
-const NEARLY_EMPTY: f64 = 0.1;
+/// How much of what the path holds stays in flight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Depth {
+    /// Nearly all: the queue is gone if it was ours, and as short as it should be.
+    Queue,
+    /// A part that shows a queue that was held to be the path's.
+    Part,
+    /// Nearly nothing.
+    All,
+}
+
+impl Depth {
+    /// The part that stays.
+    fn kept(self) -> f64 {
+        match self {
+            Depth::Queue => 0.95,
+            Depth::Part => 0.75,
+            Depth::All => 0.1,
+        }
+    }
+
+    /// By what part of that more may be in flight.
+    fn tolerance(self) -> f64 {
+        0.1_f64.min((1.0 - self.kept()) / 2.0)
+    }
+
+    /// What flows in a hurry may add where the path holds so many bytes: no more than passes for
+    /// drained.
+    fn spare(self, product: f64) -> f64 {
+        SEGMENT + product * self.kept() * self.tolerance().min(SPARE)
+    }
+
+    /// The next one, if this one has not shown the path's own round trip.
+    fn deeper(self) -> Option<Depth> {
+        match self {
+            Depth::Queue => Some(Depth::Part),
+            Depth::Part => Some(Depth::All),
+            Depth::All => None,
+        }
+    }
+}
+
+/// The part of what stays in flight that flows in a hurry may add to it at most.
+const SPARE: f64 = 0.05;
 
 /// The link is drained for so many rounds at most, and for twice what its queue takes.
 const ROUNDS: u32 = 6;
@@ -26,10 +69,6 @@ const LONG_ROUNDS: u32 = 4;
 const APART: f64 = 2.0;
 const APART_ROUNDS: f64 = 8.0;
 
-/// The part of what stays in flight that flows in a hurry may add to it: half of what more passes
-/// for drained.
-const SPARE: f64 = 0.05;
-
 /// A drain takes no longer than so many seconds.
 const MAX: f64 = 600.0;
 
@@ -38,8 +77,7 @@ const MAX: f64 = 600.0;
 struct Drain {
     /// For so many rounds at most.
     rounds: u32,
-    /// The part of what the path holds that is in flight then.
-    kept: f64,
+    depth: Depth,
     /// Bytes that flows in a hurry may add to that.
     spare: f64,
     /// What round trips were longer with more than that.
@@ -77,7 +115,7 @@ impl Draining {
 
     /// The part of what the path holds that is in flight, while a drain is under way.
     pub(super) fn kept(&self) -> Option<f64> {
-        self.drain.map(|drain| drain.kept)
+        self.drain.map(|drain| drain.depth.kept())
     }
 
     /// Bytes that flows in a hurry may still add to that.
@@ -109,21 +147,20 @@ impl Draining {
     }
 
     /// Begins a drain of a queue of so many seconds, where a round takes `span` and the path holds
-    /// `product` bytes; `deeply`, if a part of it would tell nothing.
+    /// `product` bytes.
     pub(super) fn begin(
         &mut self,
         now: Instant,
+        depth: Depth,
         queue: f64,
         span: f64,
         product: f64,
-        deeply: bool,
     ) {
         let rounds = ROUNDS.saturating_add((2.0 * queue.max(0.0) / span) as u32);
         let longest = 2.0 * f64::from(ROUNDS.saturating_add(rounds)) * (span + queue.max(0.0));
         let until = now + Duration::from_secs_f64(longest.min(MAX));
-        let kept = if deeply { NEARLY_EMPTY } else { DRAINED };
-        let spare = spare(product * kept);
-        self.drain = Some(Drain { rounds, kept, spare, longer: 0.0, until });
+        let spare = depth.spare(product);
+        self.drain = Some(Drain { rounds, depth, spare, longer: 0.0, until });
     }
 
     /// Gives up one that takes too long. Whether it did.
@@ -138,7 +175,8 @@ impl Draining {
 
     /// Another round of the drain that is under way, in which at most `peak` bytes were in flight
     /// and round trips were `longer`, in seconds, than they are without a queue; as long as
-    /// `threshold` is a queue. What it has shown, if it is over.
+    /// `threshold` is a queue. The path holds `product` bytes, which become fewer while a queue
+    /// that passed for the path's drains. What it has shown, if it is over.
     pub(super) fn go_on(
         &mut self,
         now: Instant,
@@ -148,16 +186,16 @@ impl Draining {
         threshold: f64,
     ) -> Option<Shown> {
         let drain = self.drain?;
-        let Drain { rounds, kept, longer: before, .. } = drain;
-        let drained = peak <= product * kept * 1.1 + SEGMENT;
+        let Drain { rounds, depth, longer: before, .. } = drain;
+        let drained = peak <= product * depth.kept() * (1.0 + depth.tolerance()) + SEGMENT;
         if !drained && rounds > 0 {
             self.drain = Some(Drain { rounds: rounds - 1, ..drain });
             return None;
         }
-        if drained && longer > threshold && kept > NEARLY_EMPTY {
-            // Or others fill it, who would take this for the path's, too, and so on.
-            let (kept, spare) = (NEARLY_EMPTY, spare(product * NEARLY_EMPTY));
-            self.drain = Some(Drain { rounds: ROUNDS, kept, spare, longer, ..drain });
+        let deeper = depth.deeper().filter(|_| drained && longer > threshold);
+        if let Some(depth) = deeper {
+            let spare = depth.spare(product);
+            self.drain = Some(Drain { rounds: ROUNDS, depth, spare, longer, ..drain });
             return None;
         }
         self.drain = None;
@@ -168,11 +206,6 @@ impl Draining {
             (true, true) => Shown::Longer(longer, longer - before),
         })
     }
-}
-
-/// What may be added to so many bytes that stay in flight.
-fn spare(kept: f64) -> f64 {
-    SEGMENT + kept * SPARE
 }
 
 /// Seconds since a moment.

@@ -5,7 +5,8 @@
 //! as they come back. The rest follows a round trip later if no queue stands.
 
 use super::super::WIRE;
-use super::{Estimate, MIN_WINDOW, OLD, START};
+use super::start::START;
+use super::{Estimate, MIN_WINDOW, OLD};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 

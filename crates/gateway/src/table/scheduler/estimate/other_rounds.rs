@@ -1,6 +1,6 @@
 //! Rounds in which the link is drained, or others fill it.
 
-use super::draining::Shown;
+use super::draining::{Depth, Shown};
 use super::round::Round;
 use super::steering::MARGIN;
 use super::{Estimate, MIN_WINDOW, PACKET, RAISE_ROUNDS};
@@ -19,14 +19,19 @@ impl Estimate {
         let window = self.rivals.contend(now, rtt, lost, self.flows);
         self.window = window.unwrap_or(0.0).max(MIN_WINDOW);
         if self.rivals.is_to_look(now) {
-            self.draining.begin(now, queue, round.span(now), self.held(), false);
+            self.drain(now, Depth::Part, queue, round.span(now));
         }
+    }
+
+    /// Begins to drain the link, whose queue is of so many seconds, where a round takes `span`.
+    pub(super) fn drain(&mut self, now: Instant, depth: Depth, queue: f64, span: f64) {
+        self.draining.begin(now, depth, queue, span, self.held());
     }
 
     /// Another round in which the link is being drained.
     pub(super) fn go_on_draining(&mut self, now: Instant, round: &Round, longer: f64) {
-        let held = self.held();
-        let shown = self.draining.go_on(now, held, round.peak, longer, self.path.queue());
+        let (held, threshold) = (self.held(), self.path.queue());
+        let shown = self.draining.go_on(now, held, round.peak, longer, threshold);
         let Some(shown) = shown else { return };
         let was_contested = self.rivals.are_there();
         if shown == Shown::NoQueue {

@@ -1,6 +1,5 @@
 //! A round trip of all flows together, as it is counted.
 
-use super::START_GROWTH;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::Instant;
 
@@ -10,6 +9,10 @@ const MIN_LENGTH: f64 = 0.04;
 /// Nothing came for long if a round takes so many times its length, and this besides, in seconds.
 const SILENT: f64 = 3.0;
 const SILENT_AFTER: f64 = 0.1;
+
+/// So many times what arrives in a round trip may be in flight in the next one, until a queue
+/// stands.
+pub(super) const START_GROWTH: f64 = 4.0;
 
 /// See the module's head.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,10 +6,13 @@
 //! a round trip it follows what more of them show.
 
 use super::super::trains::{Shown, Trains};
-use super::START;
 use super::segment::SEGMENT;
 use crate::announce::Report;
 use bentpipe_core::time::{Duration, Instant};
+
+/// What all flows may have in flight before anything has arrived, in bytes: what one of them may
+/// begin with.
+pub(super) const START: f64 = 50.0 * SEGMENT;
 
 /// A train in bytes of payload, and the time from one to the next.
 const TRAIN: f64 = 10.0 * SEGMENT;

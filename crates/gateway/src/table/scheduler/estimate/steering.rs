@@ -122,6 +122,12 @@ impl Estimate {
         (cut > TELLING).then_some((lowered, cut))
     }
 
+    /// Whether the window was lowered by so much that what is delivered will tell whose the losses
+    /// were.
+    pub(super) fn is_telling(&self) -> bool {
+        self.lowered.is_some_and(|lowered| self.window < lowered.window * (1.0 - TELLING))
+    }
+
     fn lower(&mut self, window: f64) {
         let lowered = Lowered { window: self.window, rate: self.rate, rounds: 0 };
         self.lowered.get_or_insert(lowered);

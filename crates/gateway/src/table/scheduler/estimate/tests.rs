@@ -1,5 +1,6 @@
 //! Links of several kinds, whose flows always have something to send.
 
+use super::round::START_GROWTH;
 use super::*;
 use crate::announce::{Arrivals, ByteCount, Identity};
 use bentpipe_core::time::Duration;
@@ -274,6 +275,31 @@ fn a_longer_path_is_told_from_a_queue() {
     link.run(5.0);
     let used = link.used(20.0);
     assert!(used > 0.96 && link.longest < 0.05, "{used} {}", link.longest);
+}
+
+#[test]
+fn drains_to_see_the_round_trip_cost_little() {
+    let mut link = Link::new(40.0, 0.6);
+    link.run(30.0);
+    let used = link.used(120.0);
+    assert!(used > 0.993, "{used}");
+}
+
+/// Round trips are as long as before while others go: our own window takes their place.
+#[test]
+fn a_queue_that_others_left_behind_is_drained() {
+    let mut link = Link::new(40.0, 0.6);
+    link.others = 0.2;
+    link.run(6.0);
+    for _ in 0..20 {
+        link.others -= 0.01;
+        link.run(0.6);
+    }
+    link.used(1.0);
+    assert!(link.longest > 0.15, "it is our own now: {}", link.longest);
+    link.run(45.0);
+    link.used(5.0);
+    assert!(link.longest < 0.03, "{}", link.longest);
 }
 
 #[test]
