@@ -37,7 +37,7 @@ pub struct Claim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The paper contradicts itself or arithmetic, or does not state a parameter.
+    /// The paper is wrong, contradicts itself, or does not state a parameter.
     Paper,
     /// The number that was asked for is ours, and more than the paper's words say.
     Threshold,
@@ -59,7 +59,7 @@ impl Cause {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Cause::Paper => "The paper contradicts itself, or does not state a parameter",
+            Cause::Paper => "The paper is wrong, contradicts itself, or does not state a parameter",
             Cause::Threshold => "The number is ours, and asks for more than the paper's words",
             Cause::Choice => "A value was free for us to choose",
             Cause::Ours => "Ours: a fault or a simplification",

@@ -73,7 +73,7 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     let rule = "A claim is reproduced if the intervals of all its numbers lie within what is accepted; it is different if \
                 one lies wholly outside, and undecided if one lies across the end. It depends on a free parameter if it is \
                 reproduced, in words at least, with the chosen value and different with another, or the other way round; what is undecided \
-                with another value does not count against it. The intervals hold together with 95 % (Bonferroni). How \
+                with another value does not count against it. The intervals of one claim hold together with 95 % (Bonferroni). How \
                 many runs are made is the scenario's: a number, or as many as it takes until their spread is small, \
                 within two numbers. No verdict changes it now; in eight figures it is what a former rule, more runs while \
                 a verdict was undecided, had come to, and two others were fixed after a first result. What the paper's words bear was written when the numbers were known. \
@@ -230,7 +230,7 @@ fn decided_afterwards(catalogue: &Catalogue) -> Vec<Block> {
     let mut blocks = vec![
         heading("What was decided after a first result", "afterwards"),
         Block::text(
-            "Tolerances, scenarios, functions, durations and definitions that were changed when a first result was known. \
+            "Tolerances, scenarios, functions, durations, definitions and models of TCP that were changed when a first result was known. \
              A digest holds each figure's scenarios, checks and functions (papers/ledger.toml), others hold what is \
              accepted (papers/frozen.toml). Since 721fad51 a test fails if one of these is changed without an entry here. \
              Three times digests were written over without an entry of their own: 5c7a4a60, 40753ba9, and 78718c23 within another entry. Presets of TCP have one since 5b6e22f7: \

@@ -128,6 +128,10 @@ fn head(report: &Report, earlier: &Earlier, counted: usize) -> Vec<Block> {
             )),
             Inline::Page(OVERVIEW.to_owned(), "all papers".to_owned()),
         ]),
+        Block::text(
+            "Reasons are the ledger's decisions that name a claim, and what its verdict rests on now. Which of them changed \
+             the verdict was not tried.",
+        ),
         Block::text(format!("Of the {counted} claims of priority 1 and 2, by both:")),
     ]
 }
