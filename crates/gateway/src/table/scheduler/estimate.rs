@@ -323,7 +323,7 @@ impl Estimate {
             self.draining.note_clear(now);
         }
         if !self.found {
-            return self.seek(round, rtt, rate, queue, in_flight);
+            return self.seek(now, round, rtt, rate, queue, in_flight);
         }
         if self.draining.kept().is_some() {
             if queue > self.path.queue() && change < -self.path.queue() {

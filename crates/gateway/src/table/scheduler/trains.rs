@@ -7,7 +7,7 @@
 //!
 //! A busy receiver sees several segments at one moment, and some links send them so. Therefore
 //! several parts are read, and the lower of those in the middle counts; half of it, unless they
-//! agree and are of several trains.
+//! agree and are independent.
 
 use crate::announce::{Arrivals, Identity, Report};
 use bentpipe_core::time::Instant;
@@ -26,7 +26,8 @@ const HELD_UP: f64 = 2.0;
 /// Parts agree that differ by no more than this factor.
 const AGREES: f64 = 1.25;
 
-/// Trains are several if the first part and the last one left so far apart, in seconds.
+/// Parts are independent if the first one and the last one left so far apart, in seconds; or if
+/// each took as long to come, as on a slow link.
 const APART: f64 = 0.05;
 
 /// What is not told so soon, in microseconds, is of another train.
@@ -82,10 +83,12 @@ impl Trains {
         let parts = self.parts();
         let mut held_up: Vec<&Part> = parts.iter().filter(|part| part.is_held_up()).collect();
         let (first, last) = (held_up.first()?, held_up.last()?);
-        let several = last.left.saturating_since(first.left).as_secs_f64() > APART;
+        let left_apart = last.left.saturating_since(first.left).as_secs_f64() > APART;
         held_up.sort_by(|a, b| a.rate().total_cmp(&b.rate()));
         let of = |quarter: usize| held_up[(held_up.len() - 1) * quarter / 4].rate();
-        let is_clear = several && of(3) <= of(1) * AGREES;
+        let agree = |low: usize, high: usize| of(high) <= of(low) * AGREES;
+        let slow = held_up.len() > 1 && held_up.iter().all(|part| part.took > APART);
+        let is_clear = left_apart && agree(1, 3) || slow && agree(0, 4);
         Some(Shown { rate: if is_clear { of(2) } else { of(2) / 2.0 }, perhaps: of(2) })
     }
 
@@ -187,6 +190,18 @@ mod tests {
         assert_eq!(shown(100, &[[1_000; 5]; 2]), Some((23, true)));
         assert_eq!(shown(100, &[[100; 5]; 5]), Some((232, true)));
         assert_eq!(Trains::default().shown(), None);
+    }
+
+    /// On 256 kbit/s a train of ten takes half a second.
+    #[test]
+    fn one_train_that_comes_slowly_shows_the_rate() {
+        let mut slow = trains(100, &[[94_000; 5]]);
+        let Shown { rate, perhaps } = slow.shown().unwrap();
+        assert_eq!(((rate * 8.0 / 1e3).round(), rate == perhaps), (246.0, true));
+        // But not if its parts do not agree.
+        slow = trains(100, &[[94_000, 94_000, 94_000, 40_000, 40_000]]);
+        let Shown { rate, perhaps } = slow.shown().unwrap();
+        assert!(rate < perhaps);
     }
 
     #[test]

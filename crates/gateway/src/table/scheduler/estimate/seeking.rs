@@ -40,19 +40,36 @@ impl Estimate {
             self.start = None;
             return;
         }
-        self.found = true;
         // Others may use what trains have passed through.
         let part = if self.carrier.is_some() { SHARED_PART } else { 1.0 };
-        self.window = (part * shown.rate * (base + self.path.queue())).max(MIN_WINDOW);
+        self.find(now, part * shown.rate * (base + self.path.queue()));
         (self.rate, self.best, self.used) = (shown.rate, shown.perhaps, now);
         if let Some(carrier) = &mut self.carrier {
             carrier.note_capacity(shown.perhaps);
         }
     }
 
+    /// The link is found, whose window is this. If more than that is in flight, it shows for a
+    /// round trip.
+    fn find(&mut self, now: Instant, window: f64) {
+        self.window = window.max(MIN_WINDOW);
+        let before = self.round.peak;
+        if !std::mem::replace(&mut self.found, true) && before > self.window {
+            self.windows.extend([(Instant::ZERO, before), (now, self.window)]);
+        }
+    }
+
     /// A round is over, and no queue has been seen yet. What was in flight in it follows from what
     /// has arrived; a queue, or the loss of much, shows what the link holds.
-    pub(super) fn seek(&mut self, round: &Round, rtt: f64, rate: f64, queue: f64, in_flight: u64) {
+    pub(super) fn seek(
+        &mut self,
+        now: Instant,
+        round: &Round,
+        rtt: f64,
+        rate: f64,
+        queue: f64,
+        in_flight: u64,
+    ) {
         let grows = rate > self.rate * FOUND_GROWTH;
         (self.rate, self.best) = (rate, rate);
         let threshold = self.path.queue().max(FOUND_QUEUE);
@@ -60,12 +77,11 @@ impl Estimate {
         let stands = queue > threshold && !grows || queue > long;
         let drops = round.seen.loses_more_than(START_LOSS, 0.0, PACKET);
         if (stands || drops) && round.peak > FOUND_BYTES {
-            self.found = true;
             self.start = None;
             // What was lost has had no room.
             let lossy = round.seen.loss() > MARGIN;
             let held = if lossy { rate * rtt } else { in_flight as f64 };
-            self.window = held.max(MIN_WINDOW);
+            self.find(now, held);
         }
     }
 
