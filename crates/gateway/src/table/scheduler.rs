@@ -140,15 +140,15 @@ impl LinkScheduler {
         (self.rate.is_some() || self.estimate.is_some()) && waits
     }
 
-    /// Whether all flows together have as much in flight as fills the link, and a quarter; for a
-    /// flow whose host is heard, all those of such hosts.
+    /// Whether all flows together have as much in flight as they may; for a flow whose host is
+    /// heard, all those of such hosts.
     fn is_full(&self, line: Line) -> bool {
-        let product = self.control.as_ref().and_then(RateControl::product);
         let in_flight = self.in_flight.before(line == Line::Unheard);
         if let Some(estimate) = &self.estimate {
             return estimate.is_full(in_flight, line == Line::Short);
         }
-        product.is_some_and(|bytes| in_flight > bytes + bytes / 4)
+        let most = self.control.as_ref().and_then(RateControl::most_in_flight);
+        most.is_some_and(|bytes| in_flight > bytes)
     }
 
     /// Whether anybody waits for whom it is not full.

@@ -8,6 +8,9 @@
 //! by bit, as far as it is configured, and without end where a peer gateway has told the rate. If
 //! not, it is the link's, or somebody else's, and usual from now on.
 //!
+//! Where others fill the queue it is the window that shares the link, not the rate. So less is in
+//! flight next to a queue that [swings](Standing).
+//!
 //! A round trip in which nothing is delivered is a fade: it says nothing, nor do the losses that
 //! are found when it is over.
 //!
@@ -18,6 +21,7 @@
 
 mod base;
 mod round;
+mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +31,7 @@ use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 pub(super) use round::LossyRound;
 use round::Round;
+use standing::Standing;
 use std::ops::RangeInclusive;
 
 /// The part of what was delivered that is sent while it is tested whose loss it is.
@@ -68,6 +73,12 @@ const MARGIN: f64 = 0.02;
 /// A queue beyond the usual: this long, and this part of the round trip.
 const QUEUE: Duration = Duration::from_millis(20);
 const QUEUE_SHARE: f64 = 0.1;
+
+/// The part of what fills the link that all flows have in flight next to others who fill its queue:
+/// what CUBIC has on the mean of the window at which it loses. And the part without them:
+/// acknowledgments also wait for their timers.
+const NEXT_TO_OTHERS: f64 = 0.875;
+const ALONE: f64 = 1.25;
 
 /// Rounds after which a queue that was ours has drained.
 const DRAIN_ROUNDS: u32 = 10;
@@ -117,6 +128,7 @@ pub(super) struct RateControl {
     /// seconds.
     base: BaseRtt,
     queue: f64,
+    standing: Standing,
     /// The share of packets that the link loses by itself.
     loss: f64,
     hold: u32,
@@ -147,6 +159,7 @@ impl RateControl {
             state: State::STEADY,
             base: BaseRtt::default(),
             queue: 0.0,
+            standing: Standing::new(),
             loss: 0.0,
             hold: *HOLD.start(),
             raise: *RAISE.start(),
@@ -180,6 +193,14 @@ impl RateControl {
     pub(super) fn product(&self) -> Option<u64> {
         let base = self.base.get().filter(|_| self.is_told());
         base.map(|base| (self.ceiling * base.as_secs_f64() / 8.0) as u64)
+    }
+
+    /// The most bytes that all flows may have in flight on such a link.
+    pub(super) fn most_in_flight(&self) -> Option<u64> {
+        let margin = self.base.get().map_or(0.0, margin);
+        let others = self.queue > margin && self.standing.swings(margin);
+        let part = if others { NEXT_TO_OTHERS } else { ALONE };
+        self.product().map(|bytes| (bytes as f64 * part) as u64)
     }
 
     /// Whether the link carried less than half of what was sent for long: it is not what it is held
@@ -261,8 +282,8 @@ impl RateControl {
         self.delivered.rotate_right(1);
         self.delivered[0] = round.delivered(now);
         let queue = round.seen.rtt.map_or(0.0, |rtt| rtt.saturating_sub(base).as_secs_f64());
-        let margin = QUEUE.as_secs_f64().max(base.as_secs_f64() * QUEUE_SHARE);
-        let queues = queue - self.queue > margin;
+        self.standing.note(queue);
+        let queues = queue - self.queue > margin(base);
         let used = self.is_used(now, round);
         let sign = match self.is_lossy(round) {
             true => Some(Sign::Loss(round.seen.loss())),
@@ -389,4 +410,9 @@ impl RateControl {
         }
         self.queue = if queue < self.queue { queue } else { self.queue };
     }
+}
+
+/// The queue beyond the usual that may be ours, in seconds, where a round trip takes `base`.
+fn margin(base: Duration) -> f64 {
+    QUEUE.as_secs_f64().max(base.as_secs_f64() * QUEUE_SHARE)
 }

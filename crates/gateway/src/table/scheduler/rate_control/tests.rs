@@ -68,8 +68,8 @@ impl Path {
             for _ in 0..50 {
                 let span = rtt / 50.0;
                 // No more than may be in flight.
-                let product = self.control.product().unwrap_or(u64::MAX) as f64;
-                let max = 1.25 * product * 8.0 / rtt;
+                let most = self.control.most_in_flight().unwrap_or(u64::MAX) as f64;
+                let max = most * 8.0 / rtt;
                 let rate = self.rate().min(self.demand).min(max);
                 self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
                 let overflow = (self.queue - self.max_queue).max(0.0);
@@ -143,6 +143,28 @@ fn somebody_elses_queue_does_not_lower_the_rate_for_long() {
     path.others = 0.3;
     path.rounds(6);
     assert_eq!(path.rounds(1), 8e6);
+}
+
+/// A window that others share the queue with is no longer than theirs is on the mean.
+#[test]
+fn next_to_a_queue_that_swings_less_is_in_flight_until_it_is_gone() {
+    let mut path = Path::new(8e6, 0.0, 0.5);
+    path.rounds(5);
+    let part = |path: &Path| {
+        let most = path.control.most_in_flight().unwrap() as f64;
+        most / path.control.product().unwrap() as f64
+    };
+    path.others = 0.3;
+    path.rounds(20);
+    assert!((part(&path) - ALONE).abs() < 0.01, "it may be a longer path");
+    for round in 0..40 {
+        path.others = 0.3 + 0.02 * f64::from(round % 10);
+        path.rounds(1);
+    }
+    assert!((part(&path) - NEXT_TO_OTHERS).abs() < 0.01);
+    path.others = 0.0;
+    path.rounds(1);
+    assert!((part(&path) - ALONE).abs() < 0.01);
 }
 
 #[test]
