@@ -147,8 +147,8 @@ impl LinkScheduler {
         if let Some(estimate) = &self.estimate {
             return estimate.is_full(in_flight, line == Line::Short);
         }
-        let most = self.control.as_ref().and_then(RateControl::most_in_flight);
-        most.is_some_and(|bytes| in_flight > bytes)
+        let max = self.control.as_ref().and_then(RateControl::max_in_flight);
+        max.is_some_and(|bytes| in_flight > bytes)
     }
 
     /// Whether anybody waits for whom it is not full.

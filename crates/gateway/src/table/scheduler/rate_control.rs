@@ -195,8 +195,8 @@ impl RateControl {
         base.map(|base| (self.ceiling * base.as_secs_f64() / 8.0) as u64)
     }
 
-    /// The most bytes that all flows may have in flight on such a link.
-    pub(super) fn most_in_flight(&self) -> Option<u64> {
+    /// The bytes that all flows may have in flight on such a link, at most.
+    pub(super) fn max_in_flight(&self) -> Option<u64> {
         let margin = self.base.get().map_or(0.0, margin);
         let others = self.queue > margin && self.standing.swings(margin);
         let part = if others { NEXT_TO_OTHERS } else { ALONE };

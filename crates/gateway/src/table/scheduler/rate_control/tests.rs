@@ -68,8 +68,8 @@ impl Path {
             for _ in 0..50 {
                 let span = rtt / 50.0;
                 // No more than may be in flight.
-                let most = self.control.most_in_flight().unwrap_or(u64::MAX) as f64;
-                let max = most * 8.0 / rtt;
+                let max_in_flight = self.control.max_in_flight().unwrap_or(u64::MAX) as f64;
+                let max = max_in_flight * 8.0 / rtt;
                 let rate = self.rate().min(self.demand).min(max);
                 self.queue = (self.queue + (rate / self.carries - 1.0) * span).max(0.0);
                 let overflow = (self.queue - self.max_queue).max(0.0);
@@ -151,8 +151,8 @@ fn next_to_a_queue_that_swings_less_is_in_flight_until_it_is_gone() {
     let mut path = Path::new(8e6, 0.0, 0.5);
     path.rounds(5);
     let part = |path: &Path| {
-        let most = path.control.most_in_flight().unwrap() as f64;
-        most / path.control.product().unwrap() as f64
+        let max = path.control.max_in_flight().unwrap() as f64;
+        max / path.control.product().unwrap() as f64
     };
     path.others = 0.3;
     path.rounds(20);
