@@ -46,6 +46,8 @@ pub struct AckEvent {
     pub in_flight: Bytes,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
+    /// That of a retransmission, as far as it can have arrived since.
+    pub rtt_again: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// The minimum round-trip time seen.
@@ -122,9 +124,10 @@ pub struct LinkReport {
 }
 
 impl LinkReport {
-    /// What an acknowledgment says.
+    /// What an acknowledgment says. While many losses are repaired, only retransmissions measure
+    /// round trips.
     pub fn of(ack: &AckEvent) -> LinkReport {
-        LinkReport { delivered: ack.newly, lost: ack.lost, rtt: ack.rtt }
+        LinkReport { delivered: ack.newly, lost: ack.lost, rtt: ack.rtt.or(ack.rtt_again) }
     }
 
     /// Whether nothing was seen.

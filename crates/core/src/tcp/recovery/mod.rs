@@ -71,6 +71,17 @@ pub struct AckSummary {
     pub smss: Bytes,
 }
 
+impl AckSummary {
+    /// The round trip of the latest retransmission that it reports. If that is less than the
+    /// minimum, the retransmission has not arrived: it is the original that was acknowledged (RFC
+    /// 8985, 6.2, step 2).
+    pub fn rtt_again(&self) -> Option<Duration> {
+        let (sent_at, _) = self.delivered.arrived.again?;
+        let rtt = self.now.saturating_since(sent_at);
+        self.timing.min_rtt.is_none_or(|min| rtt >= min).then_some(rtt)
+    }
+}
+
 /// A segment that has just left.
 #[derive(Debug, Clone)]
 pub struct SentFacts {

@@ -102,7 +102,7 @@ impl Rack {
     /// learns nothing by it.
     fn update(&mut self, facts: &AckSummary, ledger: &Ledger) -> bool {
         let arrived = &facts.delivered.arrived;
-        let again = arrived.again.filter(|sent| can_have_arrived(sent, facts));
+        let again = arrived.again.filter(|_| facts.rtt_again().is_some());
         let has_learned = arrived.once.is_some() || arrived.again == again;
         if let Some(sent) = arrived.once.max(again) {
             // RACK.rtt is of this acknowledgment, though something sent later has arrived before.
@@ -224,13 +224,6 @@ impl Lost {
             _ => self.ranges.push(record.range.clone()),
         }
     }
-}
-
-/// A retransmission that seems to have arrived within less than the minimum round-trip time has
-/// not: it is the original that was acknowledged.
-fn can_have_arrived(again: &Sent, facts: &AckSummary) -> bool {
-    let rtt = facts.now.saturating_since(again.0);
-    facts.timing.min_rtt.is_none_or(|min| rtt >= min)
 }
 
 /// Whether RACK.segs_sacked has come to DupThresh.

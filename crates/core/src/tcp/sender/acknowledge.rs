@@ -144,6 +144,7 @@ impl Sender {
             in_flight_before,
             in_flight: self.in_flight(),
             rtt: facts.delivered.rtt,
+            rtt_again: facts.rtt_again(),
             srtt: self.timers.rtt().congestion_srtt(),
             min_rtt: facts.timing.min_rtt,
             sample: facts.delivered.sample,

@@ -214,13 +214,17 @@ impl Estimate {
         }
     }
 
-    /// The rate at which they take turns, once the link is found: a window in a round trip without
-    /// the queue, so that it is the window that holds them back, and hardly any burst.
+    /// The rate at which they take turns, once the link is found or has lost something: a window in
+    /// a round trip without the queue, so that it is the window that holds them back, and hardly
+    /// any burst.
     pub(super) fn rate(&self) -> Option<Rate> {
         if let Some(memory) = &self.memory {
             return Some(wire_rate(memory.begins_with()));
         }
-        let base = self.path.base().filter(|_| self.found)?;
+        if !self.found {
+            return self.start.as_ref()?.repairs_at().map(wire_rate);
+        }
+        let base = self.path.base()?;
         let bytes = self.rivals.rate().unwrap_or(self.window / base);
         Some(wire_rate(bytes))
     }
@@ -277,8 +281,8 @@ impl Estimate {
             self.begin_by_memory(now, rtt);
             self.latest = Some((now, rtt));
         }
-        if let Some(start) = self.start.as_mut().filter(|_| !report.delivered.is_zero()) {
-            start.note_delivered();
+        if let Some(start) = &mut self.start {
+            start.on_report(report);
         }
         let Some(base) = self.path.base() else { return };
         self.round.take(now, base, report, in_flight);

@@ -292,6 +292,7 @@ impl<C: Congestion> Flow<C> {
             in_flight_before,
             in_flight: self.in_flight(),
             rtt: Some(rtt),
+            rtt_again: None,
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             sample,

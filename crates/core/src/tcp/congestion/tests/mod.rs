@@ -48,6 +48,7 @@ pub(super) fn ack_event(now: Instant) -> AckEvent {
         in_flight_before: SMSS,
         in_flight: Bytes::ZERO,
         rtt: None,
+        rtt_again: None,
         srtt: None,
         min_rtt: None,
         sample: None,

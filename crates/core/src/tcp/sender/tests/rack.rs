@@ -1,6 +1,7 @@
 //! Scripts after RFC 8985's words and the three examples of its section 9.1.
 
 use super::*;
+use crate::tcp::congestion::CongestionAlgorithm;
 
 fn rack(window: u32, segments: u64) -> Sender {
     sender(config(RecoveryAlgorithm::Rack, window), segments)
@@ -50,6 +51,22 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     acknowledge(&mut sender, at(300), 14, &[]);
     let stats = sender.stats();
     assert_eq!((stats.timeouts, stats.recoveries, stats.retransmissions), (0, 1, 2));
+}
+
+#[test]
+fn a_retransmission_measures_a_round_trip_for_the_link_if_it_can_have_arrived() {
+    for (after, measured) in [(120, Some(120)), (99, None)] {
+        let shared = CongestionAlgorithm::SharedLink;
+        let config = SenderConfig { congestion: shared, ..config(RecoveryAlgorithm::Rack, 10) };
+        let mut sender = self::sender(config, 10);
+        drain(&mut sender, at(0));
+        acknowledge(&mut sender, at(100), 0, &[1..10]);
+        assert_eq!(drain(&mut sender, at(100)), [0]);
+        let rtt = |sender: &mut Sender| sender.take_link_report().rtt;
+        assert_eq!(rtt(&mut sender), Some(Duration::from_millis(100)));
+        acknowledge(&mut sender, at(100 + after), 10, &[]);
+        assert_eq!(rtt(&mut sender), measured.map(Duration::from_millis), "after {after} ms");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 use super::super::trains::{Shown, Trains};
 use super::segment::SEGMENT;
 use crate::announce::Report;
+use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
 
 /// What all flows may have in flight before anything has arrived, in bytes: what one of them may
@@ -31,6 +32,7 @@ pub(super) struct Start {
     /// Bytes of the present train.
     train: f64,
     delivered: bool,
+    lost: bool,
     /// Since trains have shown a rate: the end of the first round trip.
     leapt: Option<Instant>,
 }
@@ -46,9 +48,16 @@ impl Start {
         ends
     }
 
-    /// Something was acknowledged.
-    pub(super) fn note_delivered(&mut self) {
-        self.delivered = true;
+    /// A flow has seen something of the link.
+    pub(super) fn on_report(&mut self, report: LinkReport) {
+        self.delivered |= !report.delivered.is_zero();
+        self.lost |= !report.lost.is_zero();
+    }
+
+    /// The rate at which lost segments leave again, in bytes a second: all at once, they would meet
+    /// the queue that had no room for them.
+    pub(super) fn repairs_at(&self) -> Option<f64> {
+        self.trains.fastest().filter(|_| self.lost)
     }
 
     /// A peer has reported what has arrived. The last of that had `left` then.

@@ -422,6 +422,16 @@ fn a_train_shows_what_the_link_carries() {
 }
 
 #[test]
+fn what_a_short_queue_dropped_at_the_beginning_does_not_meet_it_at_once_again() {
+    let mut link = Link::new(0.25, 0.6);
+    (link.reports, link.room) = (true, 3.0 * SEGMENT / link.rate);
+    // Fifty leave in five trains. The first three of them come back.
+    link.run(0.75);
+    link.run(0.5);
+    assert!(!link.estimate.is_found() && link.dropped <= 15.0 * SEGMENT, "{}", link.dropped);
+}
+
+#[test]
 fn the_queue_of_the_way_back_is_none_of_this_way_by_the_clock_of_the_peer() {
     let mut link = Link::new(50.0, 0.5);
     link.reports = true;
