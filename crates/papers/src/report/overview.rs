@@ -181,7 +181,8 @@ fn known_row(report: &Report, known: &Known) -> Vec<Cell> {
 fn decisive(judged: Option<&Judged>, named: &Finding, scale: f64) -> String {
     let findings = judged.map(|judged| judged.findings.as_slice()).unwrap_or_default();
     let said = with_interval(named.found * scale, named.half_width * scale);
-    match findings.iter().max_by_key(|finding| finding.verdict) {
+    // Of several, the first.
+    match findings.iter().rev().max_by_key(|finding| finding.verdict) {
         Some(worst) if worst.verdict > named.verdict => {
             format!("{said}; {} {}", worst.name, number(worst))
         }
@@ -233,8 +234,10 @@ fn decided_afterwards(catalogue: &Catalogue) -> Vec<Block> {
             "Tolerances, scenarios, functions, durations, definitions and models of TCP that were changed when a first result was known. \
              A digest holds each figure's scenarios, checks and functions (papers/ledger.toml), others hold what is \
              accepted (papers/frozen.toml). Since 721fad51 a test fails if one of these is changed without an entry here. \
-             Three times digests were written over without an entry of their own: 5c7a4a60, 40753ba9, and 78718c23 within another entry. Presets of TCP have one since 5b6e22f7: \
-             e30b570e changed one unseen. Causes, explanations, what the paper's words bear, which other values are \
+             Three times digests were written over without an entry of their own: 5c7a4a60, 40753ba9, and 78718c23 within another entry. \
+             07b25f5b wrote over all of them with an entry of discards alone; those of the seed and of the numbers of runs were added later. \
+             Presets of TCP have one since 5b6e22f7: e30b570e changed one unseen. Before 721fad51 an entry names the claims whose verdict was \
+             in view, and since then all that it can move. Causes, explanations, what the paper's words bear, which other values are \
              tried, and the rest of our own TCP have none.",
         ),
     ];
