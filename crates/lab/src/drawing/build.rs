@@ -1,7 +1,8 @@
 //! Data with the names that a figure says.
 
-use super::collect::{self, Data, Point};
+use super::data::{Data, Point};
 use super::plan::{Plan, X};
+use super::sorter::DROPPED;
 use super::{DrawError, overlay};
 use crate::tables::Table;
 use bentpipe_plot::axes::{AxisSpec, Limits, Unit};
@@ -167,7 +168,7 @@ const OF_ONE: [usize; 3] = [0, 1, 3];
 fn what(name: &str) -> usize {
     if name.ends_with("acknowledgment") {
         1
-    } else if name.ends_with(collect::DROPPED) {
+    } else if name.ends_with(DROPPED) {
         2
     } else {
         0

@@ -1,7 +1,8 @@
 //! Means over runs; in a run first over all that is not told apart. Of rows only sums are kept.
 
-use super::collect::{Point, Row};
+use super::data::Point;
 use super::plan::{Plan, X};
+use super::sorter::Row;
 use bentpipe_scenario::Errors;
 use bentpipe_scenario::repeat::SampleSummary;
 use std::collections::BTreeMap;

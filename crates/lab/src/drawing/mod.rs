@@ -8,11 +8,13 @@ mod beside;
 mod build;
 mod collect;
 mod columns;
+mod data;
 mod means;
 mod overlay;
 mod page;
 mod plan;
 mod sensible;
+mod sorter;
 mod table;
 
 pub(crate) use beside::{Samples, recorded};
@@ -202,7 +204,7 @@ fn one(
         None => collect::collect(folder, experiment, &plan, additions.live)?,
     };
     let picture = build::figure(experiment, &plan, &data)?;
-    let files = write(folder, &figure.name, &picture, &collect::csv(&data))?;
+    let files = write(folder, &figure.name, &picture, &data.csv())?;
     let Figure { title, caption, .. } = picture;
     Ok(DrawnFigure { name: figure.name.clone(), title, caption, files })
 }

@@ -1,7 +1,7 @@
 //! Numbers from elsewhere over a figure's data: printed ones, and those of real hosts.
 
 use super::DrawError;
-use super::collect::Data;
+use super::data::Data;
 use super::plan::{Plan, wrong};
 use bentpipe_plot::chart::{Overlay, OverlayMark};
 use bentpipe_plot::scene::Shape;
