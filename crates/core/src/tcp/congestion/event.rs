@@ -121,13 +121,15 @@ pub struct LinkReport {
     pub lost: Bytes,
     /// The minimum round-trip time among them, if any was measured.
     pub rtt: Option<Duration>,
+    /// That of retransmissions: while many losses are repaired there is no other.
+    pub rtt_again: Option<Duration>,
 }
 
 impl LinkReport {
-    /// What an acknowledgment says. While many losses are repaired, only retransmissions measure
-    /// round trips.
+    /// What an acknowledgment says.
     pub fn of(ack: &AckEvent) -> LinkReport {
-        LinkReport { delivered: ack.newly, lost: ack.lost, rtt: ack.rtt.or(ack.rtt_again) }
+        let AckEvent { newly, lost, rtt, rtt_again, .. } = *ack;
+        LinkReport { delivered: newly, lost, rtt, rtt_again }
     }
 
     /// Whether nothing was seen.
@@ -142,6 +144,7 @@ impl LinkReport {
             delivered: self.delivered + other.delivered,
             lost: self.lost + other.lost,
             rtt: self.rtt.into_iter().chain(other.rtt).min(),
+            rtt_again: self.rtt_again.into_iter().chain(other.rtt_again).min(),
         }
     }
 

@@ -309,7 +309,11 @@ mod tests {
         let seen = round(&mut signs, &mut delivered, 50, 100).unwrap();
         assert_eq!(
             seen,
-            LinkReport { delivered: Bytes::new(40_000), lost: Bytes::new(1000), rtt: None }
+            LinkReport {
+                delivered: Bytes::new(40_000),
+                lost: Bytes::new(1000),
+                ..LinkReport::default()
+            }
         );
         assert!((seen.loss() - 1.0 / 41.0).abs() < 1e-9);
     }
@@ -319,7 +323,7 @@ mod tests {
         let round = |lost: u64| LinkReport {
             delivered: Bytes::new(1000 * (400 - lost)),
             lost: Bytes::new(1000 * lost),
-            rtt: None,
+            ..LinkReport::default()
         };
         assert!(
             !round(3).loses_more_than(0.0, 0.0, Bytes::new(1000))

@@ -303,7 +303,7 @@ impl Estimate {
         }
         let round = std::mem::replace(&mut self.round, Round::beginning(now));
         let shows = !round.is_silent(now, base) && !round.is_before(self.settled);
-        if let Some(rtt) = round.rtt.filter(|_| shows) {
+        if let Some(rtt) = round.rtt().filter(|_| shows) {
             self.judge(now, &round, rtt, in_flight);
         }
         if self.found {

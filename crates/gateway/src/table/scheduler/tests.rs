@@ -19,7 +19,7 @@ fn a_watched_link_is_full_with_a_quarter_more_than_its_product() {
     link.on_report(
         Instant::ZERO,
         &mut one,
-        LinkReport { delivered: Bytes::new(1448), lost: Bytes::ZERO, rtt },
+        LinkReport { delivered: Bytes::new(1448), lost: Bytes::ZERO, rtt, ..LinkReport::default() },
     );
     assert!(link.is_busy(Instant::ZERO, &DrrEntry::default()));
     link.wait(7, &mut other);

@@ -62,10 +62,12 @@ fn a_retransmission_measures_a_round_trip_for_the_link_if_it_can_have_arrived() 
         drain(&mut sender, at(0));
         acknowledge(&mut sender, at(100), 0, &[1..10]);
         assert_eq!(drain(&mut sender, at(100)), [0]);
-        let rtt = |sender: &mut Sender| sender.take_link_report().rtt;
-        assert_eq!(rtt(&mut sender), Some(Duration::from_millis(100)));
+        let report = sender.take_link_report();
+        assert_eq!((report.rtt, report.rtt_again), (Some(Duration::from_millis(100)), None));
         acknowledge(&mut sender, at(100 + after), 10, &[]);
-        assert_eq!(rtt(&mut sender), measured.map(Duration::from_millis), "after {after} ms");
+        let report = sender.take_link_report();
+        let measured = measured.map(Duration::from_millis);
+        assert_eq!((report.rtt, report.rtt_again), (None, measured), "after {after} ms");
     }
 }
 

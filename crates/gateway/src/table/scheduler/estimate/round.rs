@@ -28,7 +28,9 @@ pub(super) struct Round {
     clear: f64,
     /// The minimum round trip of its second half, in seconds: what is older shows windows of long
     /// ago.
-    pub(super) rtt: Option<f64>,
+    rtt: Option<f64>,
+    /// That of retransmissions.
+    rtt_again: Option<f64>,
     /// The same for one way, by a peer's clock.
     pub(super) one_way: Option<f64>,
 }
@@ -51,7 +53,15 @@ impl Round {
         }
         if self.shows_queue(now, base) {
             self.rtt = self.rtt.into_iter().chain(rtt).reduce(f64::min);
+            let again = report.rtt_again.map(|rtt| rtt.as_secs_f64());
+            self.rtt_again = self.rtt_again.into_iter().chain(again).reduce(f64::min);
         }
+    }
+
+    /// The minimum round trip of its second half, in seconds: by retransmissions if all was lost
+    /// before.
+    pub(super) fn rtt(&self) -> Option<f64> {
+        self.rtt.or(self.rtt_again)
     }
 
     /// Segments have taken so long one way.
@@ -114,11 +124,28 @@ mod tests {
         for (millis, rtt) in [(10, 500), (200, 620), (300, 700), (450, 640)] {
             let rtt = Some(Duration::from_millis(rtt));
             let delivered = Bytes::new(SEGMENT as u64);
-            round.take(at(millis), 0.5, LinkReport { delivered, lost: Bytes::ZERO, rtt }, 9_000);
+            round.take(
+                at(millis),
+                0.5,
+                LinkReport { delivered, lost: Bytes::ZERO, rtt, ..LinkReport::default() },
+                9_000,
+            );
         }
         assert_eq!(round.room_to_begin(), START_GROWTH * 2.0 * SEGMENT);
-        assert_eq!((round.rtt, round.peak), (Some(0.64), 9_000.0 + SEGMENT));
+        assert_eq!((round.rtt(), round.peak), (Some(0.64), 9_000.0 + SEGMENT));
         assert!(!round.is_over(at(499), 0.5) && round.is_over(at(500), 0.5));
         assert!(!round.is_silent(at(600), 0.5) && round.is_silent(at(1_700), 0.5));
+    }
+
+    #[test]
+    fn retransmissions_tell_the_queue_where_nothing_else_does() {
+        let mut round = Round::default();
+        let at = Instant::from_millis;
+        let [once, again] = [600, 640].map(|rtt| Some(Duration::from_millis(rtt)));
+        let report = LinkReport { rtt_again: again, ..LinkReport::default() };
+        round.take(at(400), 0.5, report, 0);
+        assert_eq!(round.rtt(), Some(0.64));
+        round.take(at(450), 0.5, LinkReport { rtt: once, ..report }, 0);
+        assert_eq!(round.rtt(), Some(0.6));
     }
 }

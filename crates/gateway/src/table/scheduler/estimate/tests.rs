@@ -143,7 +143,7 @@ impl Link {
                 false => (bytes, none, Some(Duration::from_secs_f64(rtt))),
             };
             self.delivered += delivered.as_f64();
-            let report = LinkReport { delivered, lost, rtt };
+            let report = LinkReport { delivered, lost, rtt, ..LinkReport::default() };
             let mut in_flight = InFlight::default();
             in_flight.add(self.in_flight as u32, false);
             self.estimate.on_report(self.at(), report, &in_flight);

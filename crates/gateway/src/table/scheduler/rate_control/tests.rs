@@ -54,9 +54,10 @@ impl Path {
     fn report(&mut self, delivered: u64, lost: u64, rtt: Option<Duration>) {
         let spared = (delivered as f64 * self.spared) as u64;
         let [delivered, spared, lost] = [delivered - spared, spared, lost].map(Bytes::new);
-        let report = LinkReport { delivered, lost, rtt };
+        let report = LinkReport { delivered, lost, rtt, ..LinkReport::default() };
         self.control.on_report(self.now, report, &mut self.lossy);
-        let report = LinkReport { delivered: spared, lost: Bytes::ZERO, rtt };
+        let report =
+            LinkReport { delivered: spared, lost: Bytes::ZERO, rtt, ..LinkReport::default() };
         self.control.on_report(self.now, report, &mut LossyRound::default());
     }
 
