@@ -4,19 +4,17 @@
 //! between two rounds of packets, and a long answer in portions. Whoever asks waits on a thread of
 //! its own: what is slow, writing an answer out, never holds up a packet.
 
-use crate::bump::passed::{Crossed, PassedPrefix};
+mod question;
+mod snapshot;
+
 use crate::tap::{self, Outlet, Tap, TapConfig};
-use crate::work::Work;
 use bentpipe_core::time::Duration;
-use bentpipe_core::units::Bytes;
-use bentpipe_gateway::benefit::Transfers;
-use bentpipe_gateway::{
-    Config, FlowState, FlowView, LinkView, Prospect, RemoteView, Side, Summary, Unsplit,
-};
-use bentpipe_linux::process_usage::ProcessUsage;
+use bentpipe_gateway::FlowView;
 use nix::sys::eventfd::{EfdFlags, EventFd};
+pub use question::{Connection, Question, Reconfiguration, Turn, Turned};
+pub(crate) use snapshot::Details;
+pub use snapshot::{Snapshot, Totals};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -26,132 +24,6 @@ const WAITING: usize = 4;
 
 /// How long an answer may take. The loop takes milliseconds, unless it is stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// What a gateway can be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
-    /// For its totals.
-    Totals,
-    /// For these, and the prefixes of what passes.
-    Status,
-    /// For the totals, the prefixes of what passes, and each flow.
-    Flows,
-    /// For the totals, and the transfers that have ended.
-    Report,
-    /// For the totals, and the last connections that were not split.
-    Unsplit,
-    /// For the totals, each flow, connections that were not split, and what would become of a
-    /// connection.
-    Why(Connection),
-}
-
-/// What a gateway can be told to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// To split: for so long, or until it is told otherwise or reconfigured.
-    Split(Option<Duration>),
-    /// To split nothing, and to count what it would split.
-    Observe,
-}
-
-/// What came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turned {
-    /// It is so.
-    Done,
-    /// It split before, and not on trial: nothing has changed.
-    SplitsAlready,
-    /// It is being stopped: nothing has changed.
-    Drains,
-}
-
-/// A connection that there is, or may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connection {
-    /// Where its client is.
-    pub from: Side,
-    /// Its client's address.
-    pub client: IpAddr,
-    /// Its server.
-    pub server: SocketAddr,
-}
-
-impl Connection {
-    /// Whether a flow's hosts are these: its client is known by its own address and by that which
-    /// NAT has given it.
-    pub fn is(&self, flow: &FlowView) -> bool {
-        self.is_between(flow.opener, flow.client, flow.server)
-    }
-
-    /// Whether one that was not split had these hosts.
-    pub fn was(&self, unsplit: &Unsplit) -> bool {
-        self.is_between(unsplit.opener, unsplit.hosts.client, unsplit.hosts.server)
-    }
-
-    fn is_between(&self, opener: IpAddr, client: SocketAddr, server: SocketAddr) -> bool {
-        [opener, client.ip()].contains(&self.client) && server == self.server
-    }
-}
-
-/// A gateway's totals at a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Totals {
-    /// Since the gateway began.
-    pub uptime: Duration,
-    /// What it has counted.
-    pub summary: Summary,
-    /// Counters of its system calls.
-    pub work: Work,
-    /// Its process's use of the machine.
-    pub usage: ProcessUsage,
-    /// The traffic over the satellite's devices, as far as the kernel's programs see it.
-    pub crossed: Crossed,
-    /// Flows in the table, by how far they have come.
-    pub flows: [(FlowState, u64); FlowState::ALL.len()],
-    /// Bytes held by all streams.
-    pub held: Bytes,
-    /// What they may hold.
-    pub memory: Bytes,
-    /// It splits nothing, and counts what it would split.
-    pub observes: bool,
-    /// How long it splits on trial yet.
-    pub trial_left: Option<Duration>,
-    /// Another gateway has answered on the satellite link.
-    pub peer_known: bool,
-    /// That link.
-    pub satellite_link: LinkView,
-    /// The remotes behind it that have links of their own.
-    pub remotes: Vec<RemoteView>,
-    /// When the satellite side's data is acknowledged, in connections with that gateway or without.
-    pub acknowledgments: String,
-}
-
-/// An answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    /// The totals.
-    pub totals: Totals,
-    /// Each flow, if they were asked for.
-    pub flows: Vec<FlowView>,
-    /// The last connections that were not split, by reason, the oldest first, if they were asked
-    /// for.
-    pub unsplit: Vec<Unsplit>,
-    /// What would become of the connection that was asked for.
-    pub prospect: Option<Prospect>,
-    /// The prefixes of what passes without being taken, if they were asked for.
-    pub passed_prefixes: Vec<PassedPrefix>,
-    /// The transfers that have ended, if they were asked for.
-    pub transfers: Transfers,
-}
-
-/// Parts of an answer that only some questions ask for.
-#[derive(Debug, Default)]
-pub(crate) struct Details {
-    pub(crate) unsplit: Vec<Unsplit>,
-    pub(crate) prospect: Option<Prospect>,
-    pub(crate) passed_prefixes: Vec<PassedPrefix>,
-    pub(crate) transfers: Transfers,
-}
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -182,20 +54,6 @@ pub(crate) enum Order {
     Reconfigure(Box<Reconfiguration>, SyncSender<()>),
     /// To split or to observe, and to say what has come of it.
     Turn(Turn, SyncSender<Turned>),
-}
-
-/// What of a running gateway may be changed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reconfiguration {
-    /// The parameters; the gateway [takes](bentpipe_gateway::Gateway::reconfigure) what may be
-    /// changed.
-    pub config: Config,
-    /// These also decide whether it splits; else it stays as it was [turned](ControlClient::turn).
-    pub turns: bool,
-    /// How long it delivers what it holds when it is stopped.
-    pub drain: Duration,
-    /// How often the log gets a line of totals.
-    pub log_every: Option<Duration>,
 }
 
 /// Asks. Clones ask the same gateway.
@@ -345,8 +203,13 @@ impl AsFd for Questions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bump::passed::Crossed;
+    use crate::work::Work;
     use bentpipe_core::tcp::buffer::Chunks;
-    use bentpipe_gateway::{Config, Gateway};
+    use bentpipe_core::units::Bytes;
+    use bentpipe_gateway::benefit::Transfers;
+    use bentpipe_gateway::{Config, FlowState, Gateway, Summary};
+    use bentpipe_linux::process_usage::ProcessUsage;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::thread;
 
