@@ -4,6 +4,7 @@
 //! Fragments are made whole before. What the gateway does not take is forwarded as it came, but for
 //! what it has rewritten.
 
+mod fragment;
 mod reassembly;
 #[cfg(test)]
 mod tests;

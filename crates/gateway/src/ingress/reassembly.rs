@@ -11,11 +11,10 @@
 //! Fragments wait for a short time only. A sender of 65,536 packets has used every identification,
 //! and the fragments of two packets with one identification make a third (RFC 4963).
 
+use super::fragment::{Key, Partial, read};
 use crate::key::FlowKey;
 use bentpipe_core::time::{Duration, Instant};
-use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6Header, Ipv6HeaderSlice};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 /// How long fragments wait for the others, which a router has sent at the same time. (Linux lets
 /// them wait for 30 s: at 26 Mbit/s all identifications have been used by then.)
@@ -42,9 +41,6 @@ pub(super) enum Outcome {
     Whole(Vec<u8>, Packets),
 }
 
-/// RFC 791 and RFC 8200 tell a packet by these; the protocol is TCP.
-type Key = (IpAddr, IpAddr, u32);
-
 /// Fragments that wait for others.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
@@ -54,30 +50,6 @@ pub(super) struct Reassembly {
     held: usize,
     /// Packets of which a first fragment has come.
     begun: u64,
-}
-
-#[derive(Debug)]
-struct Partial {
-    since: Instant,
-    /// Which of those that have [begun](Reassembly::begun) it is.
-    number: u64,
-    /// In order of their offsets.
-    pieces: Vec<Piece>,
-}
-
-#[derive(Debug)]
-struct Piece {
-    offset: usize,
-    /// Where in `bytes` the fragment's payload stands.
-    payload: std::ops::Range<usize>,
-    more: bool,
-    bytes: Vec<u8>,
-}
-
-impl Piece {
-    fn end(&self) -> usize {
-        self.offset + self.payload.len()
-    }
 }
 
 impl Reassembly {
@@ -157,102 +129,14 @@ impl Reassembly {
     }
 }
 
-impl Partial {
-    /// Whose it is, if the fragment with the ports is there.
-    fn flow(&self, (src, dst, _): &Key) -> Option<FlowKey> {
-        let first = self.pieces.first().filter(|piece| piece.offset == 0)?;
-        let &[a, b, c, d] = first.bytes[first.payload.clone()].first_chunk::<4>()?;
-        let ports = [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])];
-        Some(FlowKey::between((*src, ports[0]), (*dst, ports[1])))
-    }
-
-    /// The packet, if nothing is missing: the first fragment's header, and all payloads. (ECN
-    /// marks of the others are not looked at: the gateway's legs do not speak it.)
-    fn whole(&self) -> Option<Vec<u8>> {
-        let mut end = 0;
-        for piece in &self.pieces {
-            if piece.offset != end {
-                return None;
-            }
-            end = piece.end();
-        }
-        let (first, last) = (self.pieces.first()?, self.pieces.last()?);
-        if last.more {
-            return None;
-        }
-        let mut packet = match first.bytes[0] >> 4 {
-            4 => {
-                let mut header = Ipv4HeaderSlice::from_slice(&first.bytes).ok()?.to_header();
-                header.set_payload_len(end).ok()?;
-                header.more_fragments = false;
-                header.header_checksum = header.calc_header_checksum();
-                header.to_bytes().to_vec()
-            }
-            _ => {
-                let mut header = Ipv6HeaderSlice::from_slice(&first.bytes).ok()?.to_header();
-                header.set_payload_length(end).ok()?;
-                header.next_header = IpNumber::TCP;
-                header.to_bytes().to_vec()
-            }
-        };
-        for piece in &self.pieces {
-            packet.extend(&piece.bytes[piece.payload.clone()]);
-        }
-        Some(packet)
-    }
-}
-
-/// A fragment of a TCP segment; None if it is none, or contradicts itself.
-fn read(bytes: &[u8]) -> Option<(Key, Piece)> {
-    let (key, offset, more, start, end) = match bytes.first()? >> 4 {
-        4 => {
-            let header = Ipv4HeaderSlice::from_slice(bytes).ok()?;
-            if header.protocol() != IpNumber::TCP || !header.is_fragmenting_payload() {
-                return None;
-            }
-            let (src, dst) = (header.source_addr().into(), header.destination_addr().into());
-            (
-                (src, dst, u32::from(header.identification())),
-                usize::from(header.fragments_offset().value()) * 8,
-                header.more_fragments(),
-                header.slice().len(),
-                usize::from(header.total_len()),
-            )
-        }
-        6 => {
-            let header = Ipv6HeaderSlice::from_slice(bytes).ok()?;
-            if header.next_header() != IpNumber::IPV6_FRAGMENTATION_HEADER {
-                return None;
-            }
-            let fragment = Ipv6FragmentHeaderSlice::from_slice(&bytes[Ipv6Header::LEN..]).ok()?;
-            if fragment.next_header() != IpNumber::TCP {
-                return None;
-            }
-            let (src, dst) = (header.source_addr().into(), header.destination_addr().into());
-            (
-                (src, dst, fragment.identification()),
-                usize::from(fragment.fragment_offset().value()) * 8,
-                fragment.more_fragments(),
-                Ipv6Header::LEN + fragment.slice().len(),
-                Ipv6Header::LEN + usize::from(header.payload_length()),
-            )
-        }
-        _ => return None,
-    };
-    let len = end.checked_sub(start)?;
-    // All but the last are whole multiples of eight bytes, and the whole is an IP packet.
-    let sound = len > 0 && end <= bytes.len() && (!more || len % 8 == 0);
-    if !sound || offset + len > usize::from(u16::MAX) - start {
-        return None;
-    }
-    Some((key, Piece { offset, payload: start..end, more, bytes: bytes[..end].to_vec() }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use bentpipe_core::wire::{self, Checksum, Flags, IpHeader, Packet, TcpHeader, Verify};
-    use etherparse::{IpFragOffset, Ipv4Header, Ipv6FragmentHeader};
+    use etherparse::{
+        IpFragOffset, IpNumber, Ipv4Header, Ipv4HeaderSlice, Ipv6FragmentHeader, Ipv6HeaderSlice,
+    };
+    use std::net::IpAddr;
 
     fn packet(src: IpAddr, dst: IpAddr, payload: &[u8]) -> Vec<u8> {
         let ip = IpHeader { hop_limit: 60, ..IpHeader::between(src, dst) };
