@@ -30,6 +30,7 @@ mod buffers;
 mod closing;
 mod confirm;
 mod hibernate;
+mod passing;
 mod past;
 mod port_reuse;
 mod release;
