@@ -76,7 +76,8 @@ pub struct Reconfiguration {
     /// The parameters; the gateway [takes](bentpipe_gateway::Gateway::reconfigure) what may be
     /// changed.
     pub config: Config,
-    /// These also decide whether it splits; else it stays as it was [turned](super::ControlClient::turn).
+    /// These also decide whether it splits; else it stays as it was
+    /// [turned](super::ControlClient::turn).
     pub turns: bool,
     /// How long it delivers what it holds when it is stopped.
     pub drain: Duration,

@@ -18,7 +18,7 @@
 //!   down by that. If less is delivered then, too, the losses are the link's, and usual.
 //! - A queue that does not go is another path's round trip, or that of [rivals](Rivals). To tell,
 //!   the link is drained for a round trip, and if that does not help nearly emptied. So it is where
-//!   no round trip without a queue was seen for long.
+//!   no round trip without a queue was seen for long, and where a cut for a queue delivers less.
 //! - On a [carrier](Carrier) that other pairs share there are no rivals, and drains are common.
 //!
 //! Before a queue has been seen nothing is known, but for the rate that trains of segments show at
@@ -358,9 +358,10 @@ impl Estimate {
             return self.steer(round, before, queue);
         }
         let suspects = self.rivals.on_round(now, self.seen(round, queue));
+        let missed = queue > self.path.queue() && self.is_missed(before);
         self.steer(round, before, queue);
         let unseen = self.draining.is_unseen(now, base) && !self.is_telling();
-        let doubtful = self.draining.is_doubtful(now, base, self.long, suspects);
+        let doubtful = self.draining.is_doubtful(now, base, self.long, suspects || missed);
         if unseen || doubtful {
             let depth = if doubtful { Depth::Part } else { Depth::Queue };
             self.drain(now, depth, queue, span);

@@ -30,7 +30,7 @@ impl Estimate {
 
     /// Another round in which the link is being drained.
     pub(super) fn go_on_draining(&mut self, now: Instant, round: &Round, longer: f64) {
-        let (held, threshold) = (self.held(), self.path.queue());
+        let (held, threshold) = (self.held(), self.path.queue_left());
         let shown = self.draining.go_on(now, held, round.peak, longer, threshold);
         let Some(shown) = shown else { return };
         let was_contested = self.rivals.are_there();

@@ -109,7 +109,7 @@ impl Estimate {
 
     /// Whether, since the window was lowered, as much less is delivered: then it was no queue that
     /// has become shorter.
-    fn is_missed(&self, before: f64) -> bool {
+    pub(super) fn is_missed(&self, before: f64) -> bool {
         self.is_lowered(before)
             .is_some_and(|(lowered, cut)| self.rate < lowered.rate * (1.0 - cut / 2.0))
     }

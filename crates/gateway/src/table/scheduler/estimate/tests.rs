@@ -278,6 +278,28 @@ fn a_longer_path_is_told_from_a_queue() {
 }
 
 #[test]
+fn a_path_that_becomes_longer_by_as_much_as_a_queue_starves_nobody() {
+    for longer in [0.012, 0.018] {
+        let mut link = Link::new(47.0, 0.022);
+        link.reports = true;
+        // Round trips vary by two milliseconds.
+        let mut used = |base: f64, seconds: u64| {
+            let mut delivered = 0.0;
+            for step in 0..20 * seconds {
+                link.base = base + (step * 7 % 5) as f64 * 0.000_5;
+                link.run(0.05);
+                delivered += link.delivered;
+            }
+            delivered / (link.rate * seconds as f64)
+        };
+        used(0.022, 12);
+        used(0.022 + longer, 1);
+        let used = used(0.022 + longer, 2);
+        assert!(used > 0.9, "{longer}: {used}");
+    }
+}
+
+#[test]
 fn drains_to_see_the_round_trip_cost_little() {
     let mut link = Link::new(40.0, 0.6);
     link.run(30.0);
