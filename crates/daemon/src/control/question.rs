@@ -1,10 +1,10 @@
-//! What a running gateway can be asked, and told to do.
+//! Questions to a running gateway, and orders.
 
 use bentpipe_core::time::Duration;
 use bentpipe_gateway::{Config, FlowView, Side, Unsplit};
 use std::net::{IpAddr, SocketAddr};
 
-/// What a gateway can be asked.
+/// A question to a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     /// For its totals.
@@ -22,7 +22,7 @@ pub enum Question {
     Why(Connection),
 }
 
-/// What a gateway can be told to do.
+/// An order to split, or to split nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// To split: for so long, or until it is told otherwise or reconfigured.
@@ -31,7 +31,7 @@ pub enum Turn {
     Observe,
 }
 
-/// What came of it.
+/// The outcome of such an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turned {
     /// It is so.

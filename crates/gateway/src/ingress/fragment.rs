@@ -1,4 +1,4 @@
-//! A fragment of a TCP segment, and what several of them make (RFC 791, 3.2; RFC 8200, 4.5).
+//! Fragments of a TCP segment (RFC 791, 3.2; RFC 8200, 4.5).
 
 use crate::key::FlowKey;
 use bentpipe_core::time::Instant;

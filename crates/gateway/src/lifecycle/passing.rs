@@ -1,5 +1,6 @@
-//! What a segment says that passes a flow which is being [released](super::release): to its
-//! receiver, and to us.
+//! Segments that pass a flow which is being [released](super::release).
+//!
+//! They say something to their receivers, and to us.
 
 use super::SplicedFlow;
 use crate::leg::Leg;

@@ -1,4 +1,4 @@
-//! What a figure shows, as numbers.
+//! A figure's numbers.
 
 use super::sorter::{Known, Row};
 

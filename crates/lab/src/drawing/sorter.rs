@@ -1,4 +1,4 @@
-//! Which rows of a table belong to a figure, and to which of its panels and curves.
+//! Rows of a table, sorted to a figure's panels and curves.
 
 use super::columns::{self, Column, is_named, without_number};
 use super::plan::{Plan, X};
