@@ -20,9 +20,10 @@ const QUEUE_SHARE: f64 = 0.05;
 /// The same in any case: what a burst of a few segments makes of it.
 const MIN_QUEUE: f64 = 0.002;
 
-/// On a path whose round trips vary, so many times what they vary by. Of a path's own changes about
-/// half pass for the window's.
+/// On a path whose round trips vary, so many times what they vary by, and so many seconds at most.
+/// Of a path's own changes about half pass for the window's.
 const VARIATIONS: f64 = 6.0;
+const MAX_QUEUE: f64 = 0.020;
 
 /// The weight of the latest change of a round trip in its variation.
 const WEIGHT: f64 = 0.1;
@@ -81,7 +82,7 @@ impl Path {
         let explained =
             if change > 0.0 { ours.clamp(0.0, change) } else { ours.clamp(change, 0.0) };
         let change = (change - explained).abs();
-        self.variation += WEIGHT * (change.min(QUEUE) - self.variation);
+        self.variation += WEIGHT * (change.min(MAX_QUEUE) - self.variation);
     }
 
     /// The queue that is to stand.
@@ -105,7 +106,7 @@ impl Path {
     }
 
     fn varies_by(&self) -> f64 {
-        (VARIATIONS * self.variation).min(QUEUE)
+        (VARIATIONS * self.variation).min(MAX_QUEUE)
     }
 }
 
@@ -125,8 +126,8 @@ mod tests {
         assert_eq!(queue(0.6, 0.0), 15.0);
         assert_eq!(queue(0.1, 0.0), 5.0);
         assert_eq!(queue(0.01, 0.0), 2.0);
-        assert_eq!(queue(0.1, -0.002), 12.0);
-        assert_eq!(queue(0.1, 1.0), 15.0);
+        assert_eq!(queue(0.1, -0.003), 18.0);
+        assert_eq!(queue(0.6, 1.0), 20.0);
     }
 
     #[test]
