@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     /// Run figures at other values of what the papers leave free, one at a time
     #[arg(long, conflicts_with_all = ["docs", "quick"], group = "kept")]
     sensitivity: bool,
-    /// With --live: so many runs at a time at most (16 for each processor without it; fewer
+    /// With --live: so many runs at a time at most (eight for each processor without it; fewer
     /// where they are short)
     #[arg(long, value_name = "N", requires = "live")]
     side_by_side: Option<NonZeroUsize>,

@@ -22,7 +22,7 @@ use std::time::Instant;
 use testbeds::Testbeds;
 
 /// Runs side by side for each processor at most: they wait most of their time.
-const PER_PROCESSOR: usize = 16;
+const PER_PROCESSOR: usize = 8;
 
 /// Runs the live points of the figures that are asked for.
 pub(super) fn run(
