@@ -90,7 +90,7 @@ impl Path {
         self.min_queue().max(self.varies_by())
     }
 
-    /// A longer one is no chance, where a drain was to leave none.
+    /// The longest queue that is left by chance where a drain was to leave none.
     pub(super) fn queue_left(&self) -> f64 {
         self.min_queue().max(self.varies_by() / 2.0)
     }
