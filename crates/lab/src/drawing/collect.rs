@@ -1,6 +1,6 @@
 //! A figure's data, from the tables: its rows, and their means over runs.
 
-use super::data::{Data, Point};
+use super::data::Data;
 use super::means::Means;
 use super::plan::Plan;
 use super::sorter::{Row, Sorter, shown_y};
@@ -55,7 +55,7 @@ pub(super) fn collect(
         rows.iter().for_each(|row| means.add(row));
         means.points(&mut data.runs)
     } else {
-        rows.iter().map(Point::of).collect()
+        rows.iter().map(Row::point).collect()
     };
     if data.points.is_empty() {
         return Err(missing(&format!(

@@ -1,7 +1,5 @@
 //! A figure's numbers.
 
-use super::sorter::{Known, Row};
-
 /// What a figure shows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Data {
@@ -16,6 +14,19 @@ pub(super) struct Data {
     pub(super) live: Vec<Point>,
     /// The fewest and the most runs of a mean.
     pub(super) runs: Option<(usize, usize)>,
+}
+
+/// Texts in the order in which they came, each with its number.
+#[derive(Debug, Default)]
+pub(super) struct Known(pub(super) Vec<String>);
+
+impl Known {
+    pub(super) fn number(&mut self, text: &str) -> usize {
+        self.0.iter().position(|known| known == text).unwrap_or_else(|| {
+            self.0.push(text.to_owned());
+            self.0.len() - 1
+        })
+    }
 }
 
 /// One value.
@@ -82,13 +93,5 @@ impl Data {
             ]);
         }
         String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
-    }
-}
-
-impl Point {
-    /// A value alone.
-    pub(super) fn of(row: &Row) -> Point {
-        let Row { panel, curve, x, y, .. } = *row;
-        Point { panel, curve, x, y, error: None, samples: 1 }
     }
 }

@@ -1,6 +1,7 @@
 //! Rows of a table, sorted to a figure's panels and curves.
 
 use super::columns::{self, Column, is_named, without_number};
+use super::data::{Known, Point};
 use super::plan::{Plan, X};
 use super::table::{TableReader, number};
 use crate::tables::Table;
@@ -20,16 +21,11 @@ pub(super) struct Row {
     pub(super) element: usize,
 }
 
-/// Texts in the order in which they came, each with its number.
-#[derive(Debug, Default)]
-pub(super) struct Known(pub(super) Vec<String>);
-
-impl Known {
-    pub(super) fn number(&mut self, text: &str) -> usize {
-        self.0.iter().position(|known| known == text).unwrap_or_else(|| {
-            self.0.push(text.to_owned());
-            self.0.len() - 1
-        })
+impl Row {
+    /// Its value alone.
+    pub(super) fn point(&self) -> Point {
+        let Row { panel, curve, x, y, .. } = *self;
+        Point { panel, curve, x, y, error: None, samples: 1 }
     }
 }
 
