@@ -57,7 +57,7 @@ impl Start {
     /// The rate at which lost segments leave again, in bytes a second: all at once, they would meet
     /// the queue that had no room for them.
     pub(super) fn repairs_at(&self) -> Option<f64> {
-        self.trains.fastest().filter(|_| self.lost)
+        self.lost.then(|| self.trains.fastest()).flatten()
     }
 
     /// A peer has reported what has arrived. The last of that had `left` then.
