@@ -46,7 +46,8 @@ pub struct AckEvent {
     pub in_flight: Bytes,
     /// The round-trip time that it measured, if it did.
     pub rtt: Option<Duration>,
-    /// That of a retransmission, as far as it can have arrived since.
+    /// That of a retransmission, as far as it can have arrived since. After a timeout there is
+    /// none: the original may just have been late (Karn and Partridge, 1987).
     pub rtt_again: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,

@@ -134,6 +134,7 @@ impl Sender {
             return;
         }
         let repairs = matches!(phase, RecoveryPhase::Recovery | RecoveryPhase::Corruption);
+        let after_timeout = self.cwnd.is_after_timeout(self.flight.snd_una());
         let event = AckEvent {
             now: facts.now,
             smss: facts.smss,
@@ -144,7 +145,7 @@ impl Sender {
             in_flight_before,
             in_flight: self.in_flight(),
             rtt: facts.delivered.rtt,
-            rtt_again: facts.rtt_again(),
+            rtt_again: facts.rtt_again().filter(|_| !after_timeout),
             srtt: self.timers.rtt().congestion_srtt(),
             min_rtt: facts.timing.min_rtt,
             sample: facts.delivered.sample,
@@ -153,7 +154,7 @@ impl Sender {
             window_limited,
             selective: self.config.recovery.needs_sack(),
             phase,
-            after_timeout: self.cwnd.is_after_timeout(self.flight.snd_una()),
+            after_timeout,
         };
         debug_assert_eq!(event.in_recovery(), self.flight.in_recovery(), "recovery says so");
         let response = self.cwnd.on_ack(&event);

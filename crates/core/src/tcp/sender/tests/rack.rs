@@ -72,6 +72,23 @@ fn a_retransmission_measures_a_round_trip_for_the_link_if_it_can_have_arrived() 
 }
 
 #[test]
+fn after_a_timeout_a_retransmission_measures_nothing() {
+    let shared = CongestionAlgorithm::SharedLink;
+    let config = SenderConfig { congestion: shared, ..config(RecoveryAlgorithm::Rack, 10) };
+    let mut sender = self::sender(config, 10);
+    drain(&mut sender, at(0));
+    while sender.stats().timeouts == 0 {
+        let now = expire(&mut sender);
+        drain(&mut sender, now);
+    }
+    sender.take_link_report();
+    let now = sender.poll_timer().expect("the timer runs") - Duration::from_millis(1);
+    acknowledge(&mut sender, now, 1, &[]);
+    let report = sender.take_link_report();
+    assert_eq!((report.delivered, report.rtt_again), (SMSS, None));
+}
+
+#[test]
 fn the_timer_does_not_run_while_what_left_before_a_retransmission_still_arrives() {
     // A flight of forty leaves at once, the first is lost, and the others arrive 40 ms apart: the
     // retransmission waits behind them in the queue.
