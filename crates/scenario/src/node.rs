@@ -150,6 +150,13 @@ pub(crate) const GATEWAY: Section = Section {
              `\"gateway.NAME.split\" = [true, false]` in `[sweep]`",
         ),
         field(
+            "super-segments",
+            "true or false",
+            "false",
+            "`true`: its TCP hands over up to 64 KB at once, which its line cuts into packets, as a deployed gateway does; \
+             `false`: packet by packet",
+        ),
+        field(
             "proxy",
             "a name",
             "our gateway",
@@ -216,8 +223,7 @@ impl Node {
             config.policy = Policy { rules, ..Policy::default() };
             proxy = None;
         }
-        // Links carry packets of at most one MTU.
-        config.super_segments = false;
+        config.super_segments = reader.or("super-segments", false)?;
         let position = reader.maybe("position")?;
         let kind = NodeKind::Gateway(Box::new(Gateway { lan, config, proxy }));
         Ok(Node { name: name.to_owned(), position, kind })

@@ -44,6 +44,11 @@ impl Pacer {
         self.next = self.next.max(until);
     }
 
+    /// Something may leave at this moment at the latest.
+    pub fn hasten(&mut self, latest: Instant) {
+        self.next = self.next.min(latest);
+    }
+
     /// Something is to leave at `moment`, and waits for it.
     pub fn wait(&mut self, moment: Instant) {
         self.awaited = Some(moment);
@@ -89,6 +94,16 @@ mod tests {
         assert_eq!(pacer.next(), latest);
         pacer.sent_out_of_turn(now, Bytes::new(2_000), rate, now);
         assert_eq!(pacer.next(), latest, "nothing that was counted is undone");
+    }
+
+    #[test]
+    fn what_was_sent_slowly_is_no_debt_at_a_higher_rate() {
+        let (mut pacer, now) = (Pacer::default(), Instant::from_millis(100));
+        pacer.sent(now, Bytes::new(10_000), Rate::from_bits_per_sec(8_000));
+        pacer.hasten(now + Duration::from_millis(3));
+        assert_eq!(pacer.next(), now + Duration::from_millis(3));
+        pacer.hasten(now + Duration::from_millis(4));
+        assert_eq!(pacer.next(), now + Duration::from_millis(3), "it puts nothing off");
     }
 
     /// What leaves in ten seconds at 8 Mbit/s, in milliseconds of the line, if every 200 ms the

@@ -331,6 +331,7 @@ impl<B: Buffer> Gateway<B> {
             let sides = context.sides;
             context.begin_with_free_share(flow);
             context.end_spread(now, flow);
+            context.limit_bursts(flow);
             let busy = PerLeg::of(|leg| {
                 let side = sides[leg];
                 turn != Some(side) && context.link(side).is_busy(now, &context.turns[side])

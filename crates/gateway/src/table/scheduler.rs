@@ -205,7 +205,8 @@ impl LinkScheduler {
         };
         if let Some(estimate) = &mut self.estimate {
             estimate.on_report(now, report, &self.in_flight);
-            self.rate = lesser(estimate.rate(), self.max_rate);
+            let rate = estimate.rate();
+            self.follow(now, rate);
             return false;
         }
         control.on_report(now, report, &mut turn.lossy);
@@ -370,10 +371,14 @@ impl LinkScheduler {
             budget.sent(what.bytes);
         }
         let estimate = self.estimate.as_mut().filter(|_| what.is_data());
-        if let Some(next) = estimate.and_then(|estimate| estimate.on_sent(now, what.payload)) {
+        let in_flight = self.in_flight.before(false);
+        let next = estimate.and_then(|estimate| estimate.on_sent(now, what.payload, in_flight));
+        if let Some(next) = next {
             self.pacer.pause(next);
         }
-        let Some(rate) = self.rate else { return };
+        // What is found to be delivered is of data: acknowledgments have taken their part before.
+        let counts = what.is_data() || self.estimate.is_none() || self.rate == self.max_rate;
+        let Some(rate) = self.rate.filter(|_| counts) else { return };
         if what.is_data() && now >= self.pacer.next() {
             self.pacer.sent(now, Bytes::new(what.bytes), rate);
             self.latest = self.pacer.next() + rate.time_for(what.bytes);

@@ -125,6 +125,18 @@ impl Context<'_> {
         }
     }
 
+    /// The flow is asked for something to send: on a link whose flows have one window together,
+    /// super-segments are no longer than window and rate let.
+    pub(super) fn limit_bursts<B: Buffer>(&self, flow: &mut SplicedFlow<B>) {
+        for leg in Leg::BOTH {
+            let side = self.sides[leg];
+            let sender = &mut flow.leg_mut(leg).tcb.sender;
+            let shares = sender.congestion() == CongestionAlgorithm::SharedLink;
+            let burst = self.link(side).burst(&self.turns[side]).filter(|_| shares);
+            sender.limit_burst(burst.map(Bytes::new));
+        }
+    }
+
     /// Something has happened to what the flow has in flight.
     pub(super) fn watch_links<B: Buffer>(&mut self, now: Instant, flow: &mut SplicedFlow<B>) {
         // Behind one carrier there are several paths anyway.

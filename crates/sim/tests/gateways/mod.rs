@@ -2,6 +2,7 @@
 
 mod adoption;
 mod buffers;
+mod bursts;
 mod busy;
 mod chains;
 mod cleared_df;

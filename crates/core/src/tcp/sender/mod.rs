@@ -99,6 +99,9 @@ pub struct Sender {
     tally: Tally,
     /// Where copies are made.
     spare_copies: Option<SpareCopies>,
+    /// Whoever asks sets it each time.
+    #[serde(skip)]
+    burst: Option<Bytes>,
     // Only peers of the simulator tell anything.
     #[serde(skip)]
     corruption: Option<Box<Corruption>>,
@@ -122,6 +125,7 @@ impl Sender {
             gate: SendGate::new(),
             tally: Tally::default(),
             spare_copies: config.spare_copies.then(SpareCopies::default),
+            burst: None,
             corruption: None,
             sizes: SegmentSizes::of(&config),
             config: config.into(),
@@ -210,6 +214,12 @@ impl Sender {
     pub fn find_window(&mut self, congestion: CongestionAlgorithm) {
         let in_flight = self.in_flight().max(self.smss());
         self.cwnd.choose(congestion, in_flight, None, self.smss(), &self.config);
+    }
+
+    /// No more than so many bytes leave at once, but a segment in any case: whoever shares a link
+    /// out knows its rate. None: as much as [`SenderConfig::max_burst`] and the own pace let.
+    pub fn limit_burst(&mut self, bytes: Option<Bytes>) {
+        self.burst = bytes;
     }
 
     /// Sends copies of retransmissions from now on, or none ([`SenderConfig::spare_copies`]).

@@ -250,7 +250,7 @@ impl Sender {
     }
 
     /// The longest run of bytes to be sent at once: a super-segment, but at most a millisecond
-    /// of the pacing rate.
+    /// of the pacing rate, and what was set.
     fn burst_limit(&self) -> Bytes {
         let smss = self.sizes.smss;
         // Without super-segments the rate does not matter: one segment leaves in any case.
@@ -260,6 +260,7 @@ impl Sender {
         let paced = self
             .pacing_rate()
             .map_or(Bytes::MAX, |rate| Bytes::new(rate.bytes_in(Duration::from_millis(1))));
+        let paced = self.burst.map_or(paced, |burst| burst.min(paced));
         whole_segments(self.sizes.max_burst.min(paced), smss)
     }
 

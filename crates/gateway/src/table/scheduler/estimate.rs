@@ -27,6 +27,7 @@
 mod carrier;
 mod cubic_window;
 mod draining;
+mod leaving;
 mod memory;
 mod minimum;
 mod one_way;
@@ -42,12 +43,11 @@ mod steering;
 #[cfg(test)]
 mod tests;
 
+use super::PACKET;
 use super::in_flight::InFlight;
-use super::{PACKET, WIRE};
 use crate::announce::Report;
 use bentpipe_core::tcp::congestion::LinkReport;
 use bentpipe_core::time::{Duration, Instant};
-use bentpipe_core::units::Rate;
 use carrier::Carrier;
 use draining::{Depth, Draining};
 pub(in crate::table) use memory::Memory;
@@ -58,7 +58,7 @@ use round::Round;
 use segment::SEGMENT;
 use start::{START, Start};
 use std::collections::VecDeque;
-use steering::{FADING, LOSS_HOLD, Lowered, MIN_RAISE};
+use steering::{FADING, LOSS_HOLD, Lowered, MARGIN, MIN_RAISE};
 
 /// Windows that are kept at most: of more rounds than a long queue takes.
 const MAX_WINDOWS: usize = 1_024;
@@ -70,14 +70,12 @@ const STEADY: f64 = 0.1;
 /// The minimum window in bytes.
 const MIN_WINDOW: f64 = 10.0 * SEGMENT;
 
-/// After so long without use the link may be another one: what comes back is checked.
-const PAUSED: Duration = Duration::from_secs(10);
-
-/// What was found so long ago is taken for half of it, and the rest a round trip later.
-const OLD: Duration = Duration::from_secs(600);
-
 /// The part of a round trip by which another one must be shorter to be another path's.
 const SHORTER: f64 = 0.8;
+
+/// If nothing comes for long in more rounds than these, there is no fade: the path has become so
+/// much longer that what is in flight comes back in one burst.
+const SILENT_ROUNDS: u32 = 2;
 
 /// Rounds from one raise to the next: until it shows.
 const RAISE_ROUNDS: u32 = 2;
@@ -97,6 +95,8 @@ pub(super) struct Estimate {
     /// The windows since what is in flight has left, by the ends of rounds.
     windows: VecDeque<(Instant, f64)>,
     round: Round,
+    /// The latest rounds in a row in which all came behind a long silence.
+    silent: u32,
     /// What is delivered a second: in the latest round that tells, in the one before, and the best
     /// of late.
     rate: f64,
@@ -150,6 +150,7 @@ impl Estimate {
             window: START,
             windows: VecDeque::new(),
             round: Round::default(),
+            silent: 0,
             rate: 0.0,
             rate_before: 0.0,
             best: 0.0,
@@ -192,65 +193,6 @@ impl Estimate {
     /// The round trip without a queue, in seconds, if one was measured.
     pub(super) fn round_trip(&self) -> Option<f64> {
         self.path.base()
-    }
-
-    /// Bytes that all flows may have in flight.
-    pub(super) fn window(&self) -> u64 {
-        match self.draining.kept() {
-            Some(kept) => self.window.min(self.held() * kept) as u64,
-            None => self.window as u64,
-        }
-    }
-
-    /// Whether as much is `in_flight` as may be; for a flow in a hurry a drain leaves some room.
-    pub(super) fn is_full(&self, in_flight: u64, hurries: bool) -> bool {
-        in_flight >= self.window() && !(hurries && self.draining.spare() > 0.0)
-    }
-
-    /// A flow in a hurry has sent so many bytes, next to so many `in_flight`.
-    pub(super) fn note_hurried(&mut self, in_flight: u64, bytes: u64) {
-        if in_flight >= self.window() {
-            self.draining.note_added(bytes as f64);
-        }
-    }
-
-    /// The rate at which they take turns, once the link is found or has lost something: a window in
-    /// a round trip without the queue, so that it is the window that holds them back, and hardly
-    /// any burst.
-    pub(super) fn rate(&self) -> Option<Rate> {
-        if let Some(memory) = &self.memory {
-            return Some(wire_rate(memory.begins_with()));
-        }
-        if !self.found {
-            return self.start.as_ref()?.repairs_at().map(wire_rate);
-        }
-        let base = self.path.base()?;
-        let bytes = self.rivals.rate().unwrap_or(self.window / base);
-        Some(wire_rate(bytes))
-    }
-
-    /// Something waits as all that may be in flight is.
-    pub(super) fn note_full(&mut self) {
-        self.round.full = true;
-    }
-
-    /// A packet leaves. When the next one may at the earliest, if it is not to be of the same
-    /// train.
-    pub(super) fn on_sent(&mut self, now: Instant, payload: u64) -> Option<Instant> {
-        if self.found && self.emptied {
-            let unused = now.saturating_since(self.used);
-            if unused > OLD {
-                self.window = (self.window / 2.0).max(MIN_WINDOW);
-                self.used = now;
-            }
-            if unused.min(now.saturating_since(self.checked)) > PAUSED {
-                self.settled = Some(now + Duration::from_secs_f64(self.base()));
-                self.checked = now;
-            }
-        }
-        self.draining.give_up(now);
-        let ends = self.start.as_mut()?.on_sent(payload);
-        (ends && !self.found).then(|| now + start::INTERVAL)
     }
 
     /// A peer has reported what has arrived there.
@@ -302,7 +244,10 @@ impl Estimate {
             return;
         }
         let round = std::mem::replace(&mut self.round, Round::beginning(now));
-        let shows = !round.is_silent(now, base) && !round.is_before(self.settled);
+        let silent = round.is_silent(now, base);
+        let in_bursts = silent && !round.seen.delivered.is_zero();
+        self.silent = if in_bursts { self.silent + 1 } else { 0 };
+        let shows = (!silent || self.silent > SILENT_ROUNDS) && !round.is_before(self.settled);
         if let Some(rtt) = round.rtt().filter(|_| shows) {
             self.judge(now, &round, rtt, in_flight);
         }
@@ -330,7 +275,8 @@ impl Estimate {
             return self.seek(now, round, rtt, rate, queue, in_flight);
         }
         if self.draining.kept().is_some() {
-            if queue > self.path.queue() && change < -self.path.queue() {
+            let shorter = queue > self.path.queue() && change < -self.path.queue();
+            if shorter && !self.draining.is_all() {
                 // It becomes shorter and is not gone: as much comes as the link carries now.
                 (self.rate, self.rate_before) = (rate, rate);
             }
@@ -392,7 +338,7 @@ impl Estimate {
             base: self.base(),
             window: self.window,
             rate: self.rate,
-            lossy: round.seen.loss() > 0.0,
+            lossy: round.seen.loses_more_than(self.loss, MARGIN, PACKET),
         }
     }
 
@@ -409,12 +355,7 @@ impl Estimate {
 
     /// The same, where much comes in one round and little in the next, as with a queue that is
     /// longer than these.
-    fn held(&self) -> f64 {
+    pub(super) fn held(&self) -> f64 {
         self.rate.max(self.rate_before) * self.base()
     }
-}
-
-/// The rate on the wire at which so many bytes of payload a second are sent.
-fn wire_rate(payload: f64) -> Rate {
-    Rate::from_bits_per_sec(((payload * WIRE * 8.0) as u64).max(1))
 }

@@ -4,7 +4,7 @@ use super::arrived::Arrived;
 use super::estimate::{Estimate, Memory};
 use super::paths::Paths;
 use super::rate_control::RateControl;
-use super::{DrrEntry, LinkScheduler, lesser};
+use super::{DrrEntry, FOUND_QUANTUM, LinkScheduler, lesser};
 use crate::announce::Report;
 use crate::config::LegConfig;
 use bentpipe_core::time::{Duration, Instant};
@@ -12,6 +12,9 @@ use bentpipe_core::units::{Bytes, Rate};
 
 /// How long flows that have several paths find each its own window.
 const APART: Duration = Duration::from_secs(600);
+
+/// What leaves in one burst takes so long at most, where that is more than a turn.
+const BURST: Duration = Duration::from_millis(1);
 
 impl LinkScheduler {
     /// The link behind a leg to one remote, whose flows find its rate together.
@@ -96,13 +99,34 @@ impl LinkScheduler {
     pub(in crate::table) fn on_peer_report(&mut self, now: Instant, report: Report) {
         if let Some(estimate) = &mut self.estimate {
             estimate.on_peer_report(now, report);
-            self.rate = lesser(estimate.rate(), self.max_rate);
+            let rate = estimate.rate();
+            self.follow(now, rate);
         }
     }
 
     /// Whether its flows have one window together: they need none of their own.
     pub(in crate::table) fn has_window(&self) -> bool {
         self.estimate.is_some()
+    }
+
+    /// The rate is found to be another one. What was sent at a lower one has been paid for when as
+    /// much has passed at this one.
+    pub(super) fn follow(&mut self, now: Instant, found: Option<Rate>) {
+        let before = std::mem::replace(&mut self.rate, lesser(found, self.max_rate));
+        if let (Some(before), Some(rate)) = (before, self.rate)
+            && rate > before
+        {
+            self.pacer.hasten(now + rate.time_for(FOUND_QUANTUM as u64));
+        }
+    }
+
+    /// How many bytes may leave in one burst of a flow, where flows have one window together: as
+    /// many as the window lets, and a millisecond of the rate, but a turn in any case.
+    pub(in crate::table) fn burst(&self, turn: &DrrEntry) -> Option<u64> {
+        let estimate = self.estimate.as_ref()?;
+        let room = estimate.room(self.in_flight.before(turn.is_unheard()));
+        let paced = self.rate.map_or(u64::MAX, |rate| rate.bytes_in(BURST));
+        Some(room.min(paced).max(FOUND_QUANTUM as u64))
     }
 
     /// Whether what it loses is held to be its own.

@@ -53,6 +53,9 @@ impl Depth {
     }
 }
 
+/// What leaves in one turn: hardly anything on any link.
+const TURN: f64 = 2.0 * SEGMENT;
+
 /// The part of what stays in flight that flows in a hurry may add to it at most.
 const SPARE: f64 = 0.05;
 
@@ -116,6 +119,11 @@ impl Draining {
     /// The part of what the path holds that is in flight, while a drain is under way.
     pub(super) fn kept(&self) -> Option<f64> {
         self.drain.map(|drain| drain.depth.kept())
+    }
+
+    /// Whether nearly nothing stays: what is delivered then says nothing of the link.
+    pub(super) fn is_all(&self) -> bool {
+        self.drain.is_some_and(|drain| drain.depth == Depth::All)
     }
 
     /// Bytes that flows in a hurry may still add to that.
@@ -187,7 +195,7 @@ impl Draining {
     ) -> Option<Shown> {
         let drain = self.drain?;
         let Drain { rounds, depth, longer: before, .. } = drain;
-        let drained = peak <= product * depth.kept() * (1.0 + depth.tolerance()) + SEGMENT;
+        let drained = peak <= product * depth.kept() * (1.0 + depth.tolerance()) + TURN;
         if !drained && rounds > 0 {
             self.drain = Some(Drain { rounds: rounds - 1, ..drain });
             return None;

@@ -5,8 +5,9 @@
 //! as they come back. The rest follows a round trip later if no queue stands.
 
 use super::super::WIRE;
+use super::leaving::{OLD, wire_rate};
 use super::start::START;
-use super::{Estimate, MIN_WINDOW, OLD};
+use super::{Estimate, MIN_WINDOW};
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::Rate;
 
@@ -62,7 +63,7 @@ impl Memory {
     pub(in crate::table) fn parts(&self, now: Instant) -> Option<(Rate, Duration, Duration)> {
         let (from, age) = self.found?;
         let round_trip = Duration::from_secs_f64(self.round_trip?);
-        Some((super::wire_rate(self.rate), round_trip, age + now.saturating_since(from)))
+        Some((wire_rate(self.rate), round_trip, age + now.saturating_since(from)))
     }
 
     /// The rate that is begun with before data has shown a round trip, in bytes of payload a
@@ -109,7 +110,7 @@ impl Estimate {
         // Where others fill the queue, the window is as long as that.
         let contested = self.rivals.are_there();
         let rate = if contested { self.rate } else { self.window / (base + self.path.queue()) };
-        let rate = super::wire_rate(rate);
+        let rate = wire_rate(rate);
         Some((rate, Duration::from_secs_f64(base), now.saturating_since(self.used)))
     }
 

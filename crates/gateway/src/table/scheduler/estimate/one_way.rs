@@ -2,8 +2,9 @@
 //!
 //! The queue that their acknowledgments meet is not in it.
 //! The clocks do not agree. So only how much longer a segment takes than another one is known. They
-//! also drift, by some milliseconds in a minute, in which the minimum is forgotten. A clock that
-//! departs from the round trips by more than that and a queue on the way back is not believed.
+//! also drift, by some milliseconds in a minute, in which the minimum is forgotten. What departs
+//! from the round trips by more than that and a queue on the way back is not believed: a report
+//! alone, as of a machine that stood still, or the clock.
 
 use super::minimum::Minimum;
 use crate::announce::{Identity, Report};
@@ -13,6 +14,9 @@ use bentpipe_core::time::{Duration, Instant};
 /// faster or slower than ours a clock may run.
 const PLAUSIBLE_BACK: f64 = 1.0;
 const PLAUSIBLE_DRIFT: f64 = 0.000_5;
+
+/// For so long reports may be wrong until it is the first one that is.
+const WRONG_FOR: Duration = Duration::from_secs(10);
 
 /// The first segment of which it was reported when it arrived.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +34,10 @@ pub(super) struct OneWay {
     first: Option<First>,
     /// There are several clocks, or none that can be one.
     doubtful: bool,
+    /// The latest reports cannot be right, since this moment.
+    wrong: Option<Instant>,
+    /// The first one was not, so that another one has taken its place.
+    corrected: bool,
     least: Minimum,
 }
 
@@ -44,18 +52,33 @@ impl OneWay {
         let first = *self.first.get_or_insert(first);
         let longer = f64::from(shown.wrapping_sub(first.shown).cast_signed()) / 1e6;
         let (back, since) = (rtt - first.rtt - longer, now.saturating_since(first.at));
-        self.doubtful |= report.identity != first.of
-            || back.abs() > PLAUSIBLE_BACK + PLAUSIBLE_DRIFT * since.as_secs_f64();
-        if self.doubtful {
-            return None;
+        self.doubtful |= report.identity != first.of;
+        let is_wrong = back.abs() > PLAUSIBLE_BACK + PLAUSIBLE_DRIFT * since.as_secs_f64();
+        if self.doubtful || is_wrong {
+            return self.doubt(now);
         }
+        self.wrong = None;
         self.least.take(now, longer, rtt);
         Some(longer)
     }
 
+    /// A report cannot be right: it, or the first one, was held up. Only if that stays so after
+    /// another first one, it is the clock.
+    fn doubt(&mut self, now: Instant) -> Option<f64> {
+        let since = *self.wrong.get_or_insert(now);
+        if now.saturating_since(since) >= WRONG_FOR {
+            if self.corrected {
+                self.doubtful = true;
+            } else {
+                *self = OneWay { doubtful: self.doubtful, corrected: true, ..OneWay::default() };
+            }
+        }
+        None
+    }
+
     /// The least of them of late.
     pub(super) fn least(&self) -> Option<f64> {
-        self.least.get().filter(|_| !self.doubtful)
+        self.least.get().filter(|_| !self.doubtful && self.wrong.is_none())
     }
 
     /// The way takes this much longer than the least.
@@ -113,9 +136,28 @@ mod tests {
         };
         assert!([0, 30_000, -30_000].into_iter().all(is_believed));
         assert!([1_100_000, -1_100_000, 30_000_000].into_iter().all(|ahead| !is_believed(ahead)));
+        // It is not corrected again and again.
+        assert!(!is_believed(20_000_000));
         // Half a second more on the way back is a queue there.
         let mut way = OneWay::default();
         assert_eq!(report(&mut way, 7, 0, [250, 250]), Some(0.0));
         assert_eq!(report(&mut way, 7, 1_000, [250, 750]), Some(0.0));
+    }
+
+    #[test]
+    fn a_report_that_was_held_up_ends_nothing() {
+        let mut way = OneWay::default();
+        assert_eq!(report(&mut way, 1, 3_000, [300, 300]), Some(0.0));
+        assert_eq!(report(&mut way, 1, 4_000, [300, 2_300]), None);
+        assert_eq!(report(&mut way, 1, 7_000, [310, 300]), Some(10.0));
+        assert_eq!(way.least(), Some(0.0));
+    }
+
+    #[test]
+    fn if_the_first_report_was_held_up_another_one_takes_its_place() {
+        let mut way = OneWay::default();
+        assert_eq!(report(&mut way, 1, 3_000, [300, 1_500]), Some(0.0));
+        let mut after = (5..30).map(|second| report(&mut way, 1, second * 1_000, [300, 300]));
+        assert_eq!(after.position(|longer| longer == Some(0.0)), Some(11));
     }
 }

@@ -97,7 +97,10 @@ impl Estimate {
         }
         let (seen, span) = (self.round.seen, self.round.span(now));
         let is_early = self.round.is_before(Some(settled));
+        // A burst may be lost by itself; what is hardly used says nothing of the rate.
+        let is_used = self.round.peak >= self.window / 2.0;
         let drops = !is_early
+            && is_used
             && seen.packets(PACKET) >= CHECKED
             && seen.loses_more_than(START_LOSS, 0.0, PACKET);
         // After a silence it says nothing of the rate.

@@ -48,16 +48,22 @@ impl Start {
         ends
     }
 
+    /// Bytes that lack in the present train, as long as there are trains.
+    pub(super) fn train_left(&self) -> Option<f64> {
+        (!self.delivered).then_some(TRAIN - self.train)
+    }
+
     /// A flow has seen something of the link.
     pub(super) fn on_report(&mut self, report: LinkReport) {
         self.delivered |= !report.delivered.is_zero();
         self.lost |= !report.lost.is_zero();
     }
 
-    /// The rate at which lost segments leave again, in bytes a second: all at once, they would meet
-    /// the queue that had no room for them.
-    pub(super) fn repairs_at(&self) -> Option<f64> {
-        self.lost.then(|| self.trains.fastest()).flatten()
+    /// The rate at which lost segments leave again where a round trip takes `base` seconds, in bytes
+    /// a second: all at once, they would meet the queue that had no room for them. What flows that
+    /// send little have shown says nothing: a train in a round trip is no burst.
+    pub(super) fn repairs_at(&self, base: f64) -> Option<f64> {
+        self.lost.then(|| self.trains.fastest()).flatten().map(|rate| rate.max(TRAIN / base))
     }
 
     /// A peer has reported what has arrived. The last of that had `left` then.

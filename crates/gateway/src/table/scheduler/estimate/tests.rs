@@ -1,5 +1,6 @@
 //! Links of several kinds, whose flows always have something to send.
 
+use super::super::WIRE;
 use super::round::START_GROWTH;
 use super::*;
 use crate::announce::{Arrivals, ByteCount, Identity};
@@ -195,7 +196,8 @@ impl Link {
     /// A segment leaves.
     fn send(&mut self) {
         self.in_flight += SEGMENT;
-        if let Some(next) = self.estimate.on_sent(self.at(), SEGMENT as u64) {
+        if let Some(next) = self.estimate.on_sent(self.at(), SEGMENT as u64, self.in_flight as u64)
+        {
             self.next_train = next;
         }
         let passes = self.policed.is_none() || self.tokens >= SEGMENT;
@@ -275,6 +277,17 @@ fn a_longer_path_is_told_from_a_queue() {
     link.run(5.0);
     let used = link.used(20.0);
     assert!(used > 0.96 && link.longest < 0.05, "{used} {}", link.longest);
+}
+
+#[test]
+fn a_longer_path_that_loses_by_itself_is_no_rivals() {
+    let mut link = Link::new(20.0, 0.15);
+    link.loss = 0.01;
+    link.run(20.0);
+    link.base = 0.6;
+    link.run(20.0);
+    let used = link.used(20.0);
+    assert!(used > 0.9 && link.longest < 0.1, "{used} {}", link.longest);
 }
 
 #[test]
