@@ -1,6 +1,7 @@
 //! The packets of a file, as a stream: pcap (draft-ietf-opsawg-pcap) and pcapng
 //! (draft-ietf-opsawg-pcapng), by pcap-parser.
 
+use crate::interface::Interface;
 use crate::old_pcap::OldLengths;
 use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapError, PcapNGOption, create_reader};
 use std::borrow::Cow;
@@ -45,6 +46,9 @@ pub enum ReadError {
     /// It ends before its first packet.
     #[error("ends, or is damaged, before its first packet")]
     NoPacket,
+    /// Times that no 64 bits hold.
+    #[error("an interface has times of a resolution that no file can have (if_tsresol 0x{0:02x})")]
+    Resolution(u8),
     /// More than can be numbered.
     #[error("more than 4294967295 packets")]
     TooMany,
@@ -90,26 +94,6 @@ pub(crate) struct Frame<'a> {
     pub(crate) len: u32,
     /// Its comments (pcapng), one a line.
     pub(crate) comment: Option<Cow<'a, str>>,
-}
-
-/// An interface of a pcapng section.
-#[derive(Debug, Clone, Copy)]
-struct Interface {
-    link: i32,
-    /// Units of time in a second.
-    resolution: u64,
-    /// Seconds to add.
-    offset: i64,
-    snaplen: u32,
-}
-
-impl Interface {
-    fn nanos(self, units: u64) -> i64 {
-        let nanos = u128::from(units) * 1_000_000_000 / u128::from(self.resolution.max(1));
-        let offset = i128::from(self.offset) * 1_000_000_000;
-        let at = i128::try_from(nanos).unwrap_or(i128::MAX).saturating_add(offset);
-        i64::try_from(at).unwrap_or(i64::MAX)
-    }
 }
 
 /// Calls `each` for every packet. Returns where the file is damaged, if it is.
@@ -246,12 +230,9 @@ impl Section {
                 self.big_endian = section.big_endian();
             }
             PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
-                self.interfaces.push(Interface {
-                    link: interface.linktype.0,
-                    resolution: interface.ts_resolution().unwrap_or(1_000_000),
-                    offset: interface.if_tsoffset,
-                    snaplen: interface.snaplen,
-                });
+                let read = Interface::of(interface, self.big_endian);
+                let unit = interface.if_tsresol;
+                self.interfaces.push(read.ok_or(ReadError::Resolution(unit))?);
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
                 let number = self.count()?;

@@ -153,6 +153,48 @@ fn block(kind: u32, words: &[u32], bytes: &[u8]) -> Vec<u8> {
     [&kind.to_le_bytes()[..], &len, &body, &len].concat()
 }
 
+/// The time of a packet of an interface with these options, in either byte order.
+fn time(options: &[(u16, &[u8])], units: u64, big_endian: bool) -> Result<i64, ReadError> {
+    let short = |it: u16| if big_endian { it.to_be_bytes() } else { it.to_le_bytes() };
+    let long = |it: u32| if big_endian { it.to_be_bytes() } else { it.to_le_bytes() };
+    let block = |kind: u32, mut body: Vec<u8>| -> Vec<u8> {
+        body.resize(body.len().next_multiple_of(4), 0);
+        let len = long(body.len() as u32 + 12);
+        [&long(kind)[..], &len, &body, &len].concat()
+    };
+    let section = [long(0x1A2B_3C4D).as_slice(), &short(1), &short(0), &[255; 8]].concat();
+    let mut interface = [&short(101)[..], &[0; 6]].concat();
+    for (code, value) in options {
+        interface.extend([short(*code), short(value.len() as u16)].concat());
+        interface.extend(*value);
+        interface.resize(interface.len().next_multiple_of(4), 0);
+    }
+    let packet = ip(&data(101, 10));
+    let len = packet.len() as u32;
+    let words = [0, (units >> 32) as u32, units as u32, len, len + 10];
+    let packet = [words.map(long).concat(), packet].concat();
+    let file = [block(0x0A0D_0D0A, section), block(1, interface), block(6, packet)].concat();
+    Ok(read(&file[..])?.connections[0].segments[0].at)
+}
+
+#[test]
+fn times_are_in_the_unit_of_their_interface_and_its_byte_order() {
+    for big_endian in [false, true] {
+        let resolution = |it: u8, units: u64| time(&[(9, &[it])], units, big_endian);
+        assert_eq!(time(&[], 7, big_endian).unwrap(), 7000);
+        assert_eq!(resolution(9, 7).unwrap(), 7);
+        assert_eq!(resolution(0x94, 3 << 19).unwrap(), 1_500_000_000, "2^-20 s");
+        assert_eq!(resolution(0xA0, 5 << 31).unwrap(), 2_500_000_000, "2^-32 s");
+        let offset = 3_600_i64;
+        let offset = if big_endian { offset.to_be_bytes() } else { offset.to_le_bytes() };
+        assert_eq!(time(&[(14, &offset)], 7, big_endian).unwrap(), 3_600_000_007_000);
+        for none in [20, 0xC0] {
+            let why = resolution(none, 7).unwrap_err().to_string();
+            assert!(why.ends_with(&format!("(if_tsresol 0x{none:02x})")), "{why}");
+        }
+    }
+}
+
 #[test]
 fn numbers_are_those_of_wireshark() {
     let section = block(0x0A0D_0D0A, &[0x1A2B_3C4D, 1, u32::MAX, u32::MAX], &[]);

@@ -26,6 +26,7 @@ mod file_tests;
 mod filter;
 mod fragments;
 mod identity;
+mod interface;
 mod ip;
 mod layers;
 mod limiter;
