@@ -265,6 +265,13 @@ impl Connection {
         }
     }
 
+    /// The maximum segment size of this direction's sender. It sends no more than its peer offers,
+    /// nor than its own interface takes, which its own SYN tells.
+    pub(crate) fn offered_mss(&self, direction: Direction) -> Option<u16> {
+        let peer = self.offers[direction.reverse().index()].mss?;
+        Some(self.offers[direction.index()].mss.map_or(peer, |own| own.min(peer)))
+    }
+
     /// How many packets are copies of others.
     #[must_use]
     pub fn copies(&self) -> usize {

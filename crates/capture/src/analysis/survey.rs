@@ -43,7 +43,6 @@ pub(super) struct Survey {
 
 impl Survey {
     pub(super) fn of(connection: &Connection, direction: Direction) -> Survey {
-        let offer = connection.offers[direction.reverse().index()];
         let mut timestamps = false;
         let mut lengths = Lengths::default();
         let (mut steps, mut small, mut last) = (0_u64, 0_u64, None);
@@ -58,8 +57,8 @@ impl Survey {
             }
         }
         let options = if timestamps { 12 } else { 0 };
-        let offered = offer.mss.map(|mss| u32::from(mss).saturating_sub(options).max(1));
-        let mss = lengths.mss(offered);
+        let offered = connection.offered_mss(direction);
+        let mss = lengths.mss(offered.map(|mss| u32::from(mss).saturating_sub(options).max(1)));
         // Two steps may be small by chance.
         let ids = steps >= 3 && small * 100 >= steps * COUNTS;
         let reaction = reaction(connection, direction).unwrap_or(0).min(REACTION_MAX);
@@ -127,7 +126,7 @@ impl Lengths {
         }
     }
 
-    /// What the peer's SYN offers, less what timestamps take, or less where a path allows less.
+    /// What the SYNs offer, less what timestamps take, or less where a path allows less.
     fn mss(&self, offered: Option<u32>) -> u32 {
         let most = |lengths: &BTreeMap<u32, u32>| {
             lengths.iter().map(|(&len, &times)| (times, len)).max().filter(|&(n, _)| n >= OFTEN)

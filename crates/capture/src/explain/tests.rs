@@ -62,6 +62,26 @@ fn cwnd_is_told_where_more_is_in_flight_at_another_time() {
 }
 
 #[test]
+fn super_segments_of_a_sender_are_full_where_its_peer_takes_longer_ones() {
+    let mut file = File::new();
+    let mss = |mss: u16| [&[2, 4][..], &mss.to_be_bytes()].concat();
+    let syn = Packet { flags: SYN, seq: 100, ack: 0, options: mss(1460), ..data(0, 0) };
+    let answer = Packet { from_client: false, seq: 500, ack: 101, flags: SYN | ACK, ..syn.clone() };
+    file.at(0.0, &syn);
+    file.at(20.0, &Packet { options: mss(8961), window: 60_000, ..answer });
+    file.at(20.1, &data(101, 0));
+    for number in 0..4 {
+        file.at(21.0, &data(101 + 2920 * number, 2920));
+    }
+    file.at(41.0, &ack(101 + 2 * 2920, &[]));
+    file.at(41.1, &data(101 + 4 * 2920, 2920));
+    let analysis = crate::analyse(&file.connection());
+    assert_eq!(analysis.mss, [1460, 1460]);
+    let buffer = Said::Either(Limiter::CongestionWindow, Limiter::SendBuffer);
+    assert_eq!(said(&story(&file)), [buffer]);
+}
+
+#[test]
 fn an_application_is_told_where_all_is_acknowledged_for_a_round_trip() {
     let mut file = File::opened();
     file.at(21.0, &data(101, 1460));

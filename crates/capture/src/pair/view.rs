@@ -122,10 +122,9 @@ impl<'c> View<'c> {
         self.connection.offers[turned(way, self.flipped).index()].syn
     }
 
-    /// The data of a full segment in a direction, as the other end's SYN allows it.
+    /// The data of a full segment in a direction, as the SYNs allow it.
     pub(super) fn smss(&self, way: Direction) -> Option<u32> {
-        let receiver = turned(way.reverse(), self.flipped).index();
-        let mss = u32::from(self.connection.offers[receiver].mss?);
+        let mss = u32::from(self.connection.offered_mss(turned(way, self.flipped))?);
         let options = if self.sent(way).any(|(_, one)| one.timestamps.is_some()) { 12 } else { 0 };
         Some(mss.saturating_sub(options).max(1))
     }
