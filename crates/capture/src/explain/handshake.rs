@@ -1,6 +1,6 @@
 //! The beginning of a connection: attempts, answers, and how long it took.
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Fact};
 use crate::connection::{Connection, Flags, Segment, Standing};
 use crate::direction::Direction;
 
@@ -27,6 +27,8 @@ pub enum Outcome {
         /// The third segment's packet.
         packet: u32,
     },
+    /// It was accepted, as what follows shows. The SYN-ACK is not in the capture.
+    AnswerMissing,
     /// A SYN-ACK came, and nothing acknowledged it.
     HalfOpen,
     /// A reset refused it.
@@ -39,7 +41,9 @@ pub enum Outcome {
 pub(super) fn of(connection: &Connection, analysis: &Analysis) -> Option<Handshake> {
     let origin = connection.segments.first()?.at;
     let (mut syns, mut answers, mut called, mut refused) = (0, 0, None, false);
-    let mut opened = None;
+    let (mut opened, mut accepted) = (None, false);
+    // What of the caller's stream the capture has until now.
+    let mut end = 0;
     for (segment, fact) in connection.segments.iter().zip(&analysis.facts) {
         let at = segment.at.saturating_sub(origin);
         let forward = segment.direction == Direction::Forward;
@@ -54,7 +58,13 @@ pub(super) fn of(connection: &Connection, analysis: &Analysis) -> Option<Handsha
             () if forward && answers > 0 && fact.ack.is_some_and(|ack| ack >= 1) => {
                 opened = Some((at, segment.frame));
             }
+            () if called.is_some() && segment.counts() => {
+                accepted |= shows_acceptance(segment, fact, end);
+            }
             () => {}
+        }
+        if forward && segment.counts() {
+            end = end.max(fact.seq.saturating_add(i64::from(segment.space())));
         }
         if opened.is_some() {
             break;
@@ -63,10 +73,23 @@ pub(super) fn of(connection: &Connection, analysis: &Analysis) -> Option<Handsha
     let outcome = match opened {
         Some((at, packet)) => Outcome::Opened { at, packet },
         None if answers > 0 => Outcome::HalfOpen,
+        None if accepted => Outcome::AnswerMissing,
         None if refused => Outcome::Refused,
         None => Outcome::Unanswered,
     };
     called.map(|called| Handshake { syns, called, answers, outcome })
+}
+
+/// True if a segment behind the SYN shows that this was accepted. The caller acknowledges only what
+/// it has heard, and its peer sends nothing before. A challenge ACK (RFC 5961, 4) acknowledges what
+/// an earlier connection sent.
+fn shows_acceptance(segment: &Segment, fact: &Fact, end: i64) -> bool {
+    match segment.direction {
+        Direction::Forward => fact.ack.is_some(),
+        Direction::Backward => {
+            segment.space() > 0 || fact.ack.is_some_and(|ack| (1..=end).contains(&ack))
+        }
+    }
 }
 
 fn is_syn(segment: &Segment) -> bool {
@@ -88,6 +111,7 @@ impl Handshake {
             Outcome::Opened { at, .. } => {
                 format!("opened in {}{again}", seconds(at.saturating_sub(self.called.0)))
             }
+            Outcome::AnswerMissing => format!("opened{again}; its answer is not in the capture"),
             Outcome::HalfOpen => format!("answered, and not opened{again}"),
             Outcome::Refused => format!("refused{again}"),
             Outcome::Unanswered if self.syns > 1 => format!("never answered{again} in {spread}"),

@@ -4,6 +4,8 @@ use super::*;
 use crate::evidence::{Reason, Said};
 use crate::testing::{ACK, File, Packet, SYN, ack, data};
 
+const RST: u16 = 4;
+
 fn story(file: &File) -> Story {
     let connection = file.connection();
     explain(&connection, &crate::analyse(&connection), Direction::Forward)
@@ -195,6 +197,33 @@ fn a_handshake_is_told_with_its_attempts() {
     assert_eq!(told(&file).words(), "opened in 9.020100 s, SYN retransmitted 2 times");
     let first = story(&file).silences().next().unwrap().said();
     assert_eq!(first, Said::One(Limiter::Handshake));
+}
+
+#[test]
+fn a_handshake_whose_answer_is_not_in_the_capture_was_accepted() {
+    let told = |packets: &[Packet]| {
+        let mut file = File::new();
+        for (number, packet) in packets.iter().enumerate() {
+            file.at(number as f64, packet);
+        }
+        let connection = file.connection();
+        let json = telling::as_json("", &connection);
+        let words = handshake(&connection, &crate::analyse(&connection)).unwrap().words();
+        (words, json["handshake"]["outcome"].as_str().unwrap().to_owned())
+    };
+    let accepted = ("opened; its answer is not in the capture".to_owned(), "opened".to_owned());
+    let syn = Packet { flags: SYN, ack: 0, ..data(100, 0) };
+    let reset = Packet { from_client: false, flags: RST | ACK, seq: 501, ack: 101, ..data(0, 0) };
+    let caller = [syn.clone(), data(101, 0), data(101, 1000)];
+    assert_eq!(told(&caller), accepted);
+    assert_eq!(told(&[&caller[..], std::slice::from_ref(&reset)].concat()), accepted);
+    let answer = Packet { from_client: false, seq: 501, ack: 1101, ..data(0, 300) };
+    assert_eq!(told(&[syn.clone(), answer]), accepted);
+    // An empty ACK of nothing that was sent belongs to another connection, and is reset.
+    let challenge = Packet { seq: 0x700_0000, ..ack(0x300_0000, &[]) };
+    let resets = Packet { flags: RST, seq: 0x300_0000, ack: 0, ..data(0, 0) };
+    assert_eq!(told(&[syn.clone(), challenge, resets]).1, "unanswered");
+    assert_eq!(told(&[syn, reset]).1, "refused");
 }
 
 #[test]

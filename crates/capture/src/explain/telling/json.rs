@@ -35,6 +35,7 @@ pub fn as_json(file: &str, connection: &Connection) -> Value {
             Outcome::Opened { at, .. } => {
                 ("opened", Some(s(at.saturating_sub(handshake.called.0))))
             }
+            Outcome::AnswerMissing => ("opened", None),
             Outcome::HalfOpen => ("half-open", None),
             Outcome::Refused => ("refused", None),
             Outcome::Unanswered => ("unanswered", None),
