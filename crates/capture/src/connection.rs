@@ -27,6 +27,8 @@ impl Flags {
     pub const ECE: Flags = Flags(64);
     /// The congestion window is reduced (RFC 3168, 6.1).
     pub const CWR: Flags = Flags(128);
+    /// With both before it a counter of marks (RFC 9768, 3.2).
+    pub const AE: Flags = Flags(256);
 
     /// From a header's bits.
     #[must_use]
@@ -144,6 +146,8 @@ pub enum Standing {
 pub struct Offer {
     /// True if its SYN is in the capture.
     pub syn: bool,
+    /// Its control bits.
+    pub flags: Flags,
     /// The maximum segment size.
     pub mss: Option<u16>,
     /// The shift count of its windows.
@@ -263,6 +267,19 @@ impl Connection {
             (Some(Some(shift)), _) => Some(shift),
             (None, _) => None,
         }
+    }
+
+    /// True if the SYNs agree on Accurate ECN.
+    #[must_use]
+    pub fn accurate_ecn(&self) -> bool {
+        let ace = |flags: Flags| [Flags::AE, Flags::CWR, Flags::ECE].map(|flag| flags.has(flag));
+        // RFC 9768, table 2: without ECN, ECN as it was, and hosts that send back what came.
+        let others = [[false; 3], [false, false, true], [true; 3]];
+        Direction::BOTH.into_iter().any(|caller| {
+            let [syn, answer] = [caller, caller.reverse()].map(|end| self.offers[end.index()]);
+            let called = syn.syn && !syn.flags.has(Flags::ACK) && ace(syn.flags) == [true; 3];
+            called && answer.flags.has(Flags::ACK) && !others.contains(&ace(answer.flags))
+        })
     }
 
     /// The maximum segment size of this direction's sender. It sends no more than its peer offers,

@@ -133,7 +133,8 @@ impl Table<'_> {
         let own = segment.direction.index();
         if segment.flags.has(Flags::SYN) && connection.first_seq[own] == Some(segment.seq) {
             let cut = segment.options_cut;
-            let offer = Offer { syn: true, mss, window_scale, sack_permitted, cut };
+            let flags = segment.flags;
+            let offer = Offer { syn: true, flags, mss, window_scale, sack_permitted, cut };
             connection.offers[own] = offer;
         }
         if !self.wanted[number] || !(self.span.0..=self.span.1).contains(&segment.at) {

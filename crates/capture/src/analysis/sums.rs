@@ -39,7 +39,8 @@ pub struct Summary {
     /// the last data of the other end before. None if it has spoken first.
     pub first_answer: Option<i64>,
     /// Its packets with CE, ECE and CWR (RFC 3168): marked on their way, telling that marks came,
-    /// and telling that its window is reduced.
+    /// and telling that its window is reduced. With Accurate ECN the latter two are bits of a
+    /// counter, and none are counted.
     pub ecn: [u64; 3],
 }
 
@@ -86,6 +87,7 @@ impl Analysis {
         let mut sums = Summary::default();
         let mut first_ack = None;
         let mut asked = None;
+        let counter = connection.accurate_ecn();
         for (segment, fact) in connection.segments.iter().zip(&self.facts) {
             if segment.standing == Standing::Copy && segment.direction == direction {
                 sums.copies += 1;
@@ -97,7 +99,7 @@ impl Analysis {
                 if segment.len > 0 && sums.bytes == 0 {
                     sums.first_answer = asked.map(|at: i64| segment.at.saturating_sub(at));
                 }
-                sums.sends(segment, fact);
+                sums.sends(segment, fact, counter);
                 continue;
             }
             if segment.len > 0 {
@@ -147,11 +149,12 @@ impl Summary {
         (self.initial_window, self.first_answer) = (None, None);
     }
 
-    fn sends(&mut self, segment: &crate::Segment, fact: &super::Fact) {
+    /// It sends. `counter` is true if ECE and CWR are bits of one.
+    fn sends(&mut self, segment: &crate::Segment, fact: &super::Fact, counter: bool) {
         self.packets += 1;
         self.bytes += u64::from(segment.len);
         self.ecn[0] += u64::from(segment.ecn == CE);
-        if !segment.flags.has(Flags::SYN) {
+        if !segment.flags.has(Flags::SYN) && !counter {
             self.ecn[1] += u64::from(segment.flags.has(Flags::ECE));
             self.ecn[2] += u64::from(segment.flags.has(Flags::CWR));
         }

@@ -13,6 +13,8 @@ pub struct Handshake {
     pub called: (i64, i64),
     /// SYN-ACKs, of any sequence number.
     pub answers: u32,
+    /// True if both ends agreed on Accurate ECN (RFC 9768).
+    pub accurate_ecn: bool,
     /// Its outcome.
     pub outcome: Outcome,
 }
@@ -77,7 +79,8 @@ pub(super) fn of(connection: &Connection, analysis: &Analysis) -> Option<Handsha
         None if refused => Outcome::Refused,
         None => Outcome::Unanswered,
     };
-    called.map(|called| Handshake { syns, called, answers, outcome })
+    let accurate_ecn = connection.accurate_ecn();
+    called.map(|called| Handshake { syns, called, answers, accurate_ecn, outcome })
 }
 
 /// True if a segment behind the SYN shows that this was accepted. The caller acknowledges only what
@@ -100,6 +103,7 @@ impl Handshake {
     /// In words.
     #[must_use]
     pub fn words(&self) -> String {
+        let ecn = if self.accurate_ecn { ", with Accurate ECN" } else { "" };
         let seconds = |nanos: i64| format!("{:.6} s", nanos as f64 / 1e9);
         let again = match self.syns {
             0 | 1 => String::new(),
@@ -109,10 +113,10 @@ impl Handshake {
         let spread = seconds(self.called.1.saturating_sub(self.called.0));
         match self.outcome {
             Outcome::Opened { at, .. } => {
-                format!("opened in {}{again}", seconds(at.saturating_sub(self.called.0)))
+                format!("opened in {}{again}{ecn}", seconds(at.saturating_sub(self.called.0)))
             }
             Outcome::AnswerMissing => format!("opened{again}; its answer is not in the capture"),
-            Outcome::HalfOpen => format!("answered, and not opened{again}"),
+            Outcome::HalfOpen => format!("answered, and not opened{again}{ecn}"),
             Outcome::Refused => format!("refused{again}"),
             Outcome::Unanswered if self.syns > 1 => format!("never answered{again} in {spread}"),
             Outcome::Unanswered => "never answered".to_owned(),

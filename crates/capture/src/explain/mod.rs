@@ -201,6 +201,8 @@ struct Teller<'a> {
     sender: Sender,
     /// One past the highest place that was sent.
     next: i64,
+    /// True if ECE and CWR are bits of a counter.
+    accurate_ecn: bool,
     /// The first ECE since the last CWR.
     echo: Option<u32>,
     story: Story,
@@ -226,6 +228,7 @@ impl<'a> Teller<'a> {
             vantage,
             sender: Sender::new(mss, vantage, trip, back, habits),
             next: 0,
+            accurate_ecn: connection.accurate_ecn(),
             echo: None,
             story: Story::default(),
         }
@@ -244,7 +247,7 @@ impl<'a> Teller<'a> {
             self.sender.hears(segment, fact, at, ack, sacks);
         }
         let control = segment.flags.any(&[Flags::SYN, Flags::FIN, Flags::RST]);
-        if segment.flags.has(Flags::ECE) && !control {
+        if segment.flags.has(Flags::ECE) && !control && !self.accurate_ecn {
             self.echo.get_or_insert(segment.frame);
         }
         if segment.len == 0 && !control {
@@ -296,7 +299,7 @@ impl<'a> Teller<'a> {
             let packet = segment.frame;
             self.story.events.push(Event::Missing { at, packet, bytes: gap });
         }
-        if segment.flags.has(Flags::CWR) {
+        if segment.flags.has(Flags::CWR) && !self.accurate_ecn {
             let echo = self.echo.take();
             self.story.events.push(Event::Reduced { at, packet: segment.frame, echo });
         }

@@ -227,6 +227,43 @@ fn a_handshake_whose_answer_is_not_in_the_capture_was_accepted() {
 }
 
 #[test]
+fn with_accurate_ecn_the_flags_of_ecn_are_a_counter() {
+    const ECE: u16 = 64;
+    const CWR: u16 = 128;
+    const AE: u16 = 256;
+    let told = |syn_flags: u16, answer_flags: u16| {
+        let mut file = File::new();
+        let syn = Packet { flags: SYN | syn_flags, ack: 0, ..data(100, 0) };
+        let flags = SYN | ACK | answer_flags;
+        file.at(0.0, &syn);
+        file.at(20.0, &Packet { from_client: false, seq: 500, ack: 101, flags, ..syn });
+        file.at(20.1, &data(101, 0));
+        file.at(20.2, &data(101, 1000));
+        file.at(40.2, &Packet { flags: ACK | ECE | CWR, ..ack(1101, &[]) });
+        file.at(40.3, &Packet { flags: ACK | ECE | CWR, ..data(1101, 1000) });
+        let connection = file.connection();
+        let analysis = crate::analyse(&connection);
+        let ecn = Direction::BOTH.map(|way| analysis.summary(&connection, way).ecn);
+        let story = explain(&connection, &analysis, Direction::Forward);
+        let reduced = story.events.iter().any(|event| matches!(event, Event::Reduced { .. }));
+        (handshake(&connection, &analysis).unwrap().words(), ecn, reduced)
+    };
+    let counter = ("opened in 0.020100 s, with Accurate ECN".to_owned(), [[0; 3]; 2], false);
+    for answer in [CWR, CWR | ECE, AE, AE | CWR] {
+        assert_eq!(told(AE | CWR | ECE, answer), counter, "{answer}");
+    }
+    let marks = ("opened in 0.020100 s".to_owned(), [[0, 1, 1]; 2], true);
+    for (syn, answer) in [
+        (AE | CWR | ECE, ECE),
+        (AE | CWR | ECE, 0),
+        (AE | CWR | ECE, AE | CWR | ECE),
+        (CWR | ECE, ECE),
+    ] {
+        assert_eq!(told(syn, answer), marks, "{syn} {answer}");
+    }
+}
+
+#[test]
 fn a_retransmission_tells_what_triggered_it() {
     let mut file = File::opened();
     for number in 0..5 {

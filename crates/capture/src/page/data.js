@@ -42,7 +42,7 @@ function decode(graph, number) {
   for (const name in graph.columns) read[name] = new Reader(graph.columns[name]);
   const g = {
     number: number, file: graph.file, stream: graph.number, label: graph.label, ends: graph.ends, begins: graph.begins, mss: graph.mss,
-    direction: graph.direction, comments: graph.comments, n: n, shown: true,
+    direction: graph.direction, comments: graph.comments, n: n, shown: true, accurateEcn: graph.accurate_ecn,
     time: new Float64Array(n), frame: new Uint32Array(n), flags: new Uint16Array(n), dir: new Uint8Array(n),
     seq: new Float64Array(n), len: new Float64Array(n), ack: new Float64Array(n), window: new Float64Array(n),
     tsval: new Float64Array(n), tsecr: new Float64Array(n), marks: new Uint16Array(n), cause: new Uint8Array(n),

@@ -98,13 +98,14 @@ fn graph_as_json(graph: &Graph<'_>, out: &mut String) {
     // Writing into a string does not fail.
     let _ = write!(
         out,
-        "{{\"file\":{},\"number\":{},\"label\":{},\"ends\":[\"{a}\",\"{b}\"],\"begins\":\"{first}\",\"direction\":{},\"mss\":[{},{}],\"count\":{count},\"left_out\":{}",
+        "{{\"file\":{},\"number\":{},\"label\":{},\"ends\":[\"{a}\",\"{b}\"],\"begins\":\"{first}\",\"direction\":{},\"mss\":[{},{}],\"accurate_ecn\":{},\"count\":{count},\"left_out\":{}",
         text(&graph.file),
         connection.number,
         text(&connection.label().unwrap_or_default()),
         graph.direction.index(),
         analysis.mss[0],
         analysis.mss[1],
+        connection.accurate_ecn(),
         connection.segments.len() - count
     );
     *out += ",\"comments\":{";

@@ -242,6 +242,7 @@ function flagName(g, i) {
   if (flags & RST) return "RST";
   if (flags & SYN) return "SYN";
   if (g.ecn[i] === 3) return "CE";
+  if (g.accurateEcn) return "FIN";
   return flags & CWR ? "CWR" : flags & ECE ? "ECE" : "FIN";
 }
 

@@ -88,13 +88,15 @@ function classed(g, d, end) {
 function side(g, d) {
   const sends = i => g.dir[i] === d, answers = i => g.dir[i] !== d && (g.flags[i] & ACK) !== 0;
   const end = i => g.seq[i] + g.len[i];
+  // With Accurate ECN these flags are bits of a counter.
+  const tells = (i, flag) => !g.accurateEcn && (g.flags[i] & (flag | SYN)) === flag;
   const again = i => g.class[i] > 0 && page.classes[g.class[i] - 1].kind === "again";
   const s = {
     classes: classed(g, d, end),
     again: pick(g, i => sends(i) && again(i), i => g.seq[i], end),
     controls: pick(g, i => sends(i) && (g.flags[i] & (SYN | FIN | RST)) !== 0, end),
     // Marks of congestion on their way, the peer's echoes, and what its sender says that it has done.
-    ecn: pick(g, i => (sends(i) && (g.ecn[i] === 3 || (g.flags[i] & (CWR | SYN)) === CWR)) || (answers(i) && (g.flags[i] & (ECE | SYN)) === ECE),
+    ecn: pick(g, i => (sends(i) && (g.ecn[i] === 3 || tells(i, CWR))) || (answers(i) && tells(i, ECE)),
       i => (sends(i) ? end(i) : g.ack[i])),
     acks: pick(g, answers, i => g.ack[i]),
     edge: pick(g, i => answers(i) && g.window[i] >= 0, i => g.ack[i] + g.window[i]),

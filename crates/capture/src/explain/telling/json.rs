@@ -44,6 +44,7 @@ pub fn as_json(file: &str, connection: &Connection) -> Value {
             "outcome": outcome,
             "syns": handshake.syns,
             "answers": handshake.answers,
+            "accurate_ecn": handshake.accurate_ecn,
             "calling_s": s(handshake.called.1.saturating_sub(handshake.called.0)),
             "opened_s": opened,
         })
