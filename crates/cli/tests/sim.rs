@@ -86,6 +86,8 @@ fn bad_input_is_said_in_one_line() {
     complains(folder, &["small.toml", "--threads", "0"], "--threads");
     complains(folder, &["small.toml", "--runs", "0"], "repeat.runs=0");
     complains(folder, &["small.toml", "--output", "small.toml/x"], "cannot write small.toml/x");
+    let occupied = ". is neither empty nor a folder of results";
+    complains(folder, &["small.toml", "--output", "."], occupied);
     complains(folder, &[], "FILE");
     assert!(!folder.join("results").exists(), "nothing is half set up");
 }

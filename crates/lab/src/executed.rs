@@ -76,6 +76,11 @@ pub enum LabError {
         /// Why.
         source: io::Error,
     },
+    /// Results would lie among files of others.
+    #[error(
+        "{0} is neither empty nor a folder of results: name another, which is made if it is not there"
+    )]
+    Occupied(String),
     /// A Parquet file cannot be written.
     #[error("cannot write {path}: {source}")]
     Parquet {

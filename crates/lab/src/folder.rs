@@ -3,6 +3,7 @@
 
 use crate::cell::{Cell, CellKind, Heading, Row};
 use crate::executed::{Executed, Failure, LabError};
+use crate::occupied::is_occupied;
 use crate::packet_files;
 use crate::plan::PointEnd;
 use crate::point_figures::PointFigures;
@@ -54,8 +55,11 @@ impl Folder {
     /// The folder at `path`, and the store in it. Both are made if they are not there.
     ///
     /// # Errors
-    /// They cannot be made.
+    /// They cannot be made, or other files are there ([`LabError::Occupied`]).
     pub fn open(path: &Path) -> Result<(Folder, Store), LabError> {
+        if is_occupied(path) {
+            return Err(LabError::Occupied(path.display().to_string()));
+        }
         let runs = path.join("runs");
         let store = Store::open(&runs).map_err(|source| write_error(&runs, source))?;
         Ok((Folder { path: path.to_owned(), made: Made::Simulated, figures: true }, store))

@@ -18,6 +18,7 @@ pub mod figures;
 mod folder;
 mod measure;
 mod merge;
+mod occupied;
 mod packet_files;
 mod panics;
 mod parquet_file;

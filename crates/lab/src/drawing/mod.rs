@@ -31,6 +31,9 @@ use std::path::{Path, PathBuf};
 /// Where figures are.
 const FIGURES: &str = "figures";
 
+/// The ends of a figure's files: SVG, that for narrow screens, PNG, data.
+const ENDINGS: [&str; 4] = [".svg", "-narrow.svg", ".png", ".csv"];
+
 /// On a page, in px.
 const WIDE: f64 = 720.0;
 
@@ -214,7 +217,7 @@ fn write(folder: &Path, name: &str, figure: &Figure, csv: &str) -> Result<Vec<Pa
     let (wide, narrow) = (figure.scene(WIDE), figure.scene(NARROW));
     let picture = png::write(&wide, SCALE)
         .map_err(|source| DrawError::Picture { figure: name.to_owned(), source })?;
-    let files = [".svg", "-narrow.svg", ".png", ".csv"].map(path);
+    let files = ENDINGS.map(path);
     write_text(&files[0], &svg::write(&wide))?;
     write_text(&files[1], &svg::write(&narrow))?;
     write_bytes(&files[2], &picture)?;
@@ -235,16 +238,38 @@ pub(crate) fn clear_graphs(folder: &Path) {
 }
 
 /// Removes what was drawn before: a figure that has another name now is not to stay beside it.
+/// Files of others stay: each figure of ours has a narrow picture.
 fn clear(folder: &Path) -> Result<(), DrawError> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let ours = path
-            .extension()
-            .is_some_and(|ending| ["svg", "png", "csv"].iter().any(|e| ending == *e));
-        if ours {
-            std::fs::remove_file(&path)
-                .map_err(|source| crate::table_file::write_error(&path, source))?;
+    for name in entries.flatten().map(|entry| entry.file_name()) {
+        let name = name.to_string_lossy();
+        let Some(figure) = name.strip_suffix(ENDINGS[1]) else { continue };
+        for path in ENDINGS.map(|ending| folder.join(format!("{figure}{ending}"))) {
+            match std::fs::remove_file(&path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(crate::table_file::write_error(&path, source).into());
+                }
+                _ => {}
+            }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_drawn_is_removed_and_files_of_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let ours = ENDINGS.map(|ending| format!("rate{ending}"));
+        let others = ["photo.png", "notes.csv", "logo.svg"].map(str::to_owned);
+        for name in ours.iter().chain(&others) {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        clear(folder.path()).unwrap();
+        let is_there = |name: &String| folder.path().join(name).exists();
+        assert!(!ours.iter().any(is_there) && others.iter().all(is_there));
+    }
 }
