@@ -147,6 +147,15 @@ fn other_peoples_tables_are_shown_and_converted() {
 }
 
 #[test]
+fn a_converted_trace_is_said_to_begin_again_only_with_a_period() {
+    let folder = tempfile::tempdir().unwrap();
+    let moments = file(&folder, "up.trace", "1\n1\n3\n");
+    let (trace_, said) = both(&["convert", "mahimahi", &moments]);
+    assert_eq!(trace_, "time_s,rate_Mbit/s\n0,24\n0.001,0\n0.002,12\n");
+    assert!(said.contains("begins again after 3ms with `trace-period=3ms`"), "{said}");
+}
+
+#[test]
 fn errors_name_the_file_once_with_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let loss = file(&folder, "loss.csv", "time_s,loss\n0,0\n1,1.5\n");

@@ -129,6 +129,10 @@ mod tests {
             "x.up" => Ok("10\n".to_owned()),
             "rates" => Ok("1\n2\n".to_owned()),
             "delays" => Ok("24\n18\n".to_owned()),
+            "moments" => Ok("1\n1\n3\n".to_owned()),
+            "converted.csv" => {
+                Ok(foreign::tests::written(&foreign::mahimahi("1\n1\n3\n").unwrap()))
+            }
             _ => Err("no such file".to_owned()),
         };
         settings.read(&read, 1, Duration::ZERO).map_err(|error| error.to_string())
@@ -149,6 +153,15 @@ mod tests {
         assert_eq!(mbit(&both("a,b.csv").unwrap(), 0), 16);
         assert!(both("rates,nothing").unwrap_err().contains("cannot read `nothing`"));
         assert!(both("[]").is_err());
+    }
+
+    #[test]
+    fn what_was_converted_begins_again_when_the_file_does() {
+        let traces = [(Directions::Both, "trace", "moments")];
+        let native = link(&traces).unwrap();
+        let period = (Directions::Both, "trace-period", "3ms");
+        let converted = link(&[(Directions::Both, "trace", "converted.csv"), period]).unwrap();
+        assert_eq!(converted.directions[0].rate, native.directions[0].rate);
     }
 
     #[test]

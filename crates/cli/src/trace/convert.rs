@@ -116,6 +116,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Format::Netem { file, delay, jitter } => return netem(file, *delay, *jitter),
     };
     crate::sim::say(&rows.notes);
+    if let Some(period) = rows.period() {
+        let again =
+            format!("the trace begins again after {period:?} with `trace-period={period:?}`");
+        crate::sim::say(&[format!("{again}; without it the last value holds")]);
+    }
     let mut out = BufWriter::new(std::io::stdout().lock());
     rows.write(&mut out)?;
     out.flush()?;

@@ -118,7 +118,13 @@ impl Rows {
         ends.into_iter().flatten().max().unwrap_or(Duration::ZERO)
     }
 
-    /// Writes the rows as a trace: each value only where it changes.
+    /// The time after which all begins again, if the format says one.
+    pub fn period(&self) -> Option<Duration> {
+        self.rate.period.or(self.delay.period)
+    }
+
+    /// Writes the rows as a trace: each value only where it changes. A trace has no period: the
+    /// last value holds, and a link says with `trace-period` when all begins again.
     ///
     /// # Errors
     /// Those of `out`.
@@ -160,9 +166,7 @@ fn enter<T: Copy + PartialEq>(
     series: &Series<T>,
     number: impl Fn(T) -> f64,
 ) {
-    let end = series.period.zip(series.rest);
-    let steps = series.steps.iter().map(|step| (step.at, step.value)).chain(end);
-    for (at, value) in steps {
-        cells.entry(at).or_default()[column] = Some(number(value));
+    for step in &series.steps {
+        cells.entry(step.at).or_default()[column] = Some(number(step.value));
     }
 }

@@ -16,7 +16,7 @@ fn complaint(text: &str) -> String {
 #[test]
 fn formats_are_known_by_their_content() {
     for (text, expected) in [
-        ("1\n1\n3\n", "time_s,rate_Mbit/s\n0,24\n0.001,0\n0.002,12\n0.003,0\n"),
+        ("1\n1\n3\n", "time_s,rate_Mbit/s\n0,24\n0.001,0\n0.002,12\n"),
         ("\u{feff}time_s,delay_ms\n0,10\n", "time_s,delay_ms\n0,10\n"),
         ("0,44000000\n100000000,46000000\n", "time_s,delay_ms,loss\n0,22,0\n0.1,23,\n"),
         (
