@@ -91,6 +91,29 @@ fn filters_are_those_of_tcpdump() {
     assert!(bare.contains("--filter: `10.0.0.1` says not what it is: write `host 10.0.0.1`"));
 }
 
+#[test]
+fn options_that_mean_nothing_together_are_refused() {
+    let folder = captures();
+    let at = folder.path();
+    let both = |first: &str, second: &[&str]| {
+        let why = fails(at, &[&["plot", "server.pcapng", "client.pcapng", first], second].concat());
+        assert!(why.contains("cannot be used with"), "{first} {second:?}: {why}");
+    };
+    both("--list", &["-o", "x.svg"]);
+    both("--list", &["--reverse"]);
+    for option in [&["--csv"][..], &["--top", "1"], &["--sort", "bytes"], &["--reverse"]] {
+        both("--match", option);
+    }
+    for option in ["--list", "--csv", "--explain", "--output=x.svg", "--filter=tcp", "--top=1"] {
+        let why = fails(at, &["plot", "results/x", option]);
+        let name = option.split('=').next().unwrap();
+        assert!(why.contains("results/x is a folder") && why.contains(name), "{why}");
+    }
+    let why = fails(at, &["plot", "server.pcapng", "client.pcapng", "--scenario", "x.toml"]);
+    assert!(why.contains("--scenario is for the results of one folder"), "{why}");
+    assert!(!at.join("x.svg").exists());
+}
+
 /// Six connections for four columns, and 66 for the 64 of a page.
 #[test]
 fn where_not_all_have_room_the_largest_are_drawn() {

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// List the connections
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["output", "format", "reverse", "side_by_side"])]
     list: bool,
     /// The order of the list, and which are drawn where not all are: bytes (most first),
     /// retransmitted, duration, start
@@ -55,11 +55,54 @@ pub(crate) struct Options {
     explain: bool,
     /// Tell what happened between two captures of the same connections, or three (by the path:
     /// client, satellite, server side): losses, reordering, delays. -o draws one connection
-    #[arg(long = "match", conflicts_with_all = ["list", "explain", "compare_tshark"])]
+    #[arg(long = "match", conflicts_with_all = [
+        "list", "explain", "compare_tshark", "csv", "top", "sort", "format", "reverse", "side_by_side"
+    ])]
     matches: bool,
     /// Say where tshark marks other segments than this program
     #[arg(long, conflicts_with_all = ["output", "csv", "from", "to"])]
     compare_tshark: bool,
+}
+
+impl Options {
+    /// The first of them that was given, as it is written.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let Options {
+            list,
+            sort,
+            top,
+            connection,
+            filter,
+            from,
+            to,
+            reverse,
+            side_by_side,
+            output,
+            // It needs an output.
+            format: _,
+            csv,
+            explain,
+            matches,
+            compare_tshark,
+        } = self;
+        let all = [
+            (*list, "--list"),
+            (sort.is_some(), "--sort"),
+            (top.is_some(), "--top"),
+            (!connection.is_empty(), "--connection"),
+            (filter.is_some(), "--filter"),
+            (from.is_some(), "--from"),
+            (to.is_some(), "--to"),
+            (*reverse, "--reverse"),
+            (*side_by_side, "--side-by-side"),
+            (output.is_some(), "--output"),
+            (*csv, "--csv"),
+            (*explain, "--explain"),
+            (*matches, "--match"),
+            (*compare_tshark, "--compare-tshark"),
+        ];
+        all.into_iter().find(|&(given, _)| given).map(|(_, name)| name)
+    }
 }
 
 const ORDERS: [Order; 4] = [Order::Bytes, Order::Retransmitted, Order::Duration, Order::Start];
@@ -125,7 +168,7 @@ pub(super) fn run(paths: &[PathBuf], options: &Options, json: bool) -> Result<Ex
     };
     // Before anything is read, which may take long.
     let output = match &options.output {
-        Some(path) if !options.list => Some(output::Output::named(path, options.format)?),
+        Some(path) => Some(output::Output::named(path, options.format)?),
         _ if options.csv => Some(output::Output::csv()),
         _ => None,
     };

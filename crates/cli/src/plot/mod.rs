@@ -59,6 +59,19 @@ pub(crate) enum Error {
         "{0} is a folder: the results of one folder are drawn at a time, and no captures with them"
     )]
     Folder(String),
+    /// An option of captures, for results.
+    #[error(
+        "{folder} is a folder, whose figures are drawn into it: {option} is for captures; name a file of its packets/"
+    )]
+    OfCaptures {
+        /// The folder.
+        folder: String,
+        /// The option.
+        option: &'static str,
+    },
+    /// An option of results, for captures.
+    #[error("--scenario is for the results of one folder")]
+    OfResults,
     /// Standard output.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -75,10 +88,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let Arguments { paths, scenario, capture, json } = arguments;
     match &paths[..] {
         [folder] if folder.is_dir() || scenario.is_some() => {
+            if let Some(option) = capture.given() {
+                let folder = folder.display().to_string();
+                return Err(Error::OfCaptures { folder, option });
+            }
             Ok(results::run(folder, scenario.as_deref(), *json)?)
         }
         paths => match paths.iter().find(|path| path.is_dir()) {
             Some(folder) => Err(Error::Folder(folder.display().to_string())),
+            None if scenario.is_some() => Err(Error::OfResults),
             None => Ok(capture::run(paths, capture, *json)?),
         },
     }
