@@ -8,8 +8,9 @@
 
 use bentpipe_core::time::Duration;
 use std::fs::File;
-use std::io::{self, Read};
-use std::net::{ToSocketAddrs, UdpSocket};
+use std::io::{self, ErrorKind, Read};
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -24,6 +25,12 @@ const ANSWERS: u32 = 5_000;
 /// The most probes of a session, and how long replies to the last are waited for.
 const PROBES: u64 = 10_000_000;
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Probes by which one of several addresses is tried.
+const TRIALS: u64 = 3;
+/// So long a reply to each is waited for.
+const TRIAL: Duration = Duration::from_secs(1);
+/// A wait for a reply ends so often.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How a path is probed.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +58,9 @@ pub enum ProbingError {
     /// No reply came.
     #[error("nobody answers")]
     NobodyAnswers,
+    /// The host says that no program listens there.
+    #[error("nobody answers: nothing listens at that port")]
+    Refused,
     /// A delay one way is less than none.
     #[error("a probe came there before it was sent: the clocks do not agree")]
     Clocks,
@@ -150,32 +160,45 @@ pub fn probe(host: &str, probing: &Probing) -> Result<Probed, ProbingError> {
     let count = ratio(lasting, every).min(PROBES);
     let mut token = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut token)?;
-    let address = host.to_socket_addrs()?.next().ok_or(ProbingError::NoAddress)?;
-    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let socket = UdpSocket::bind(any)?;
-    // What is not from there is not received.
-    socket.connect(address)?;
-    socket.set_read_timeout(Some(Duration::from_millis(50)))?;
+    let socket = answering(&host.to_socket_addrs()?.collect::<Vec<_>>(), &token)?;
 
     let sent: Mutex<Vec<Sent>> = Mutex::default();
-    let last = Instant::now() + every.mul_f64(count as f64) + PATIENCE;
+    // Whether a probe was refused, and whether nothing else comes back.
+    let (refused, given_up) = (AtomicBool::new(false), AtomicBool::new(false));
+    let begin = Instant::now();
+    let last = begin + every.mul_f64(count as f64) + PATIENCE;
     thread::scope(|scope| {
         scope.spawn(|| {
-            let begin = Instant::now();
             for number in 0..count {
                 let due = begin + every.mul_f64(number as f64);
                 thread::sleep(due.saturating_duration_since(Instant::now()));
+                if given_up.load(Ordering::Relaxed) {
+                    break;
+                }
                 let packet = packet(&token, number);
                 lock(&sent).push(Sent { at: Instant::now(), wall: wall_clock(), delay: None });
                 // What the kernel does not take is lost.
-                let _ = socket.send(&packet);
+                if socket.send(&packet).is_err_and(|error| is_refusal(&error)) {
+                    refused.store(true, Ordering::Relaxed);
+                }
             }
         });
         let (mut packet, mut missing) = ([0; LENGTH + 1], count);
         while missing > 0 && Instant::now() < last {
-            // A timeout, or nobody listens there yet.
-            let Ok(length) = socket.recv(&mut packet) else { continue };
+            let received = socket.recv(&mut packet);
             let now = Instant::now();
+            let Ok(length) = received else {
+                if received.is_err_and(|error| is_refusal(&error)) {
+                    refused.store(true, Ordering::Relaxed);
+                }
+                // A program that was to listen there is late.
+                let late = missing == count && now - begin >= PATIENCE;
+                if late && refused.load(Ordering::Relaxed) {
+                    given_up.store(true, Ordering::Relaxed);
+                    break;
+                }
+                continue;
+            };
             let Some((number, there)) = read_reply(&packet[..length], &token) else { continue };
             let mut sent = lock(&sent);
             let sent = usize::try_from(number).ok().and_then(|number| sent.get_mut(number));
@@ -189,6 +212,9 @@ pub fn probe(host: &str, probing: &Probing) -> Result<Probed, ProbingError> {
             }
         }
     });
+    if given_up.into_inner() {
+        return Err(ProbingError::Refused);
+    }
     let sent = sent.into_inner().unwrap_or_else(PoisonError::into_inner);
     let found = sent.iter().filter_map(|sent| sent.delay);
     let Some(least) = found.min() else { return Err(ProbingError::NobodyAnswers) };
@@ -196,6 +222,53 @@ pub fn probe(host: &str, probing: &Probing) -> Result<Probed, ProbingError> {
         return Err(ProbingError::Clocks);
     }
     Ok(Probed { sent, every, per_line: ratio(step, every) as usize })
+}
+
+/// A socket to the first of these addresses that answers. If none does, to the first that has a
+/// way. One alone is not tried.
+fn answering(addresses: &[SocketAddr], token: &[u8; 16]) -> Result<UdpSocket, ProbingError> {
+    let mut connected = Vec::new();
+    let mut error = ProbingError::NoAddress;
+    for &address in addresses {
+        match connect(address) {
+            Ok(socket) if addresses.len() == 1 || answers(&socket, token) => return Ok(socket),
+            Ok(socket) => connected.push(socket),
+            // Without a way to IPv6, an address of that is none.
+            Err(why) => error = why.into(),
+        }
+    }
+    connected.into_iter().next().ok_or(error)
+}
+
+fn connect(address: SocketAddr) -> io::Result<UdpSocket> {
+    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any)?;
+    // What is not from there is not received.
+    socket.connect(address)?;
+    socket.set_read_timeout(Some(LOOK))?;
+    Ok(socket)
+}
+
+/// Tries a few probes. Their numbers are none of the measurement's.
+fn answers(socket: &UdpSocket, token: &[u8; 16]) -> bool {
+    let mut reply = [0; LENGTH + 1];
+    (0..TRIALS).any(|trial| {
+        // An earlier refusal is told here, in its place.
+        let _ = socket.send(&packet(token, u64::MAX - trial));
+        let end = Instant::now() + TRIAL;
+        while Instant::now() < end {
+            match socket.recv(&mut reply) {
+                Ok(length) if read_reply(&reply[..length], token).is_some() => return true,
+                Err(error) if is_refusal(&error) => return false,
+                _ => {}
+            }
+        }
+        false
+    })
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::ConnectionRefused
 }
 
 /// How often `part` fits into `whole`, once at least.
@@ -254,6 +327,34 @@ mod tests {
             assert_eq!(reply_to(packet, 1), None);
             assert_eq!(read_reply(packet, &token), None);
         }
+    }
+
+    /// An address at which nothing listens.
+    fn closed() -> SocketAddr {
+        UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    }
+
+    #[test]
+    fn of_several_addresses_the_first_that_answers_is_probed() {
+        let listening = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let open = listening.local_addr().unwrap();
+        thread::spawn(move || answer(&listening));
+        let chosen =
+            |addresses: &[SocketAddr]| answering(addresses, &[7; 16]).unwrap().peer_addr().unwrap();
+        assert_eq!(chosen(&[closed(), open]), open);
+        assert_eq!(chosen(&[open, closed()]), open);
+        let none = closed();
+        assert_eq!(chosen(&[none, closed()]), none);
+        assert!(matches!(answering(&[], &[7; 16]), Err(ProbingError::NoAddress)));
+    }
+
+    #[test]
+    fn refusals_alone_end_it_early() {
+        let second = Duration::from_secs(1);
+        let (lasting, every) = (second * 3600, Duration::from_millis(20));
+        let probing = Probing { lasting, every, step: second, one_way: false };
+        let refused = probe(&closed().to_string(), &probing);
+        assert!(matches!(refused, Err(ProbingError::Refused)), "{refused:?}");
     }
 
     #[test]
