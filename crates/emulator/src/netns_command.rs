@@ -59,8 +59,9 @@ pub enum NetnsCommandError {
     },
 }
 
-/// The running command and what has been set up for it. Dropping it removes our nft table; the
-/// namespace goes with the command, the devices with their descriptors.
+/// The running command and what has been set up for it. Dropping it ends the command (SIGTERM),
+/// waits for that, and removes our nft table; the namespace goes with the command, the devices with
+/// their descriptors.
 #[derive(Debug)]
 pub struct NetnsCommand {
     name: String,
@@ -124,6 +125,8 @@ impl NetnsCommand {
         }
 
         let start = |source| NetnsCommandError::Start { name: name.clone(), source };
+        // Whatever may fail does so before the command runs.
+        let (ended, ending) = UnixStream::pair().map_err(start)?;
         // A thread moves into the new namespace and stays there; what it opens and starts belongs
         // to that namespace, and this process's other threads stay where they are.
         let inside = thread::scope(|scope| {
@@ -143,7 +146,6 @@ impl NetnsCommand {
             entered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         let (inner, mut child) = inside?;
-        let (ended, ending) = UnixStream::pair().map_err(start)?;
         let pid = Pid::from_raw(child.id().cast_signed());
         let waiter = thread::spawn(move || {
             let status = child.wait();
@@ -190,6 +192,14 @@ impl NetnsCommand {
         joined
             .unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
             .map_err(|source| NetnsCommandError::Start { name: self.name.clone(), source })
+    }
+}
+
+impl Drop for NetnsCommand {
+    fn drop(&mut self) {
+        self.terminate();
+        // One that was waited for has ended.
+        let _ = self.wait();
     }
 }
 

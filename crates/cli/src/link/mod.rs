@@ -244,6 +244,8 @@ fn around(
 ) -> Result<ExitCode, Error> {
     let nat = if arguments.nat { Nat::Enable } else { Nat::AsItIs };
     let recording = arguments.record.begin(["command", "network"])?;
+    // What it starts from now on is ordinary. Nothing runs yet if it is refused.
+    arguments.prioritise()?;
     let (mut command, tuns) = NetnsCommand::start(&arguments.command, link.mtu, nat)?;
     told(command.leftovers());
     let before = ProcessorTimes::now();
@@ -258,7 +260,6 @@ fn around(
         [Directions::Back, Directions::Forward],
         before,
     )?;
-    arguments.prioritise()?;
     // Ctrl-C has reached the command as well: whether it ends is its own affair.
     while let Some(signal) = emulator.run(signals, Some(command.ended()))? {
         if signal == Signal::Terminate {

@@ -23,6 +23,7 @@ pub(crate) const CASES: &[(&str, fn())] = &[
     ("links_in_a_row_add_up", nested),
     ("link_joins_two_namespaces", namespaces),
     ("link_has_real_time_priority", realtime),
+    ("link_without_its_priority_runs_no_command", realtime_refused),
 ];
 
 /// What this host is set to.
@@ -276,6 +277,17 @@ fn namespaces() {
         let said = refused(between);
         assert!(said.contains(why) && said.trim().lines().count() == 1, "{between}: {said}");
     }
+}
+
+fn realtime_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("mark");
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--bounding-set", "-sys_nice", BENTPIPE, "link", "--realtime", "--delay", "5ms"]);
+    let output = command.args(["--", "touch"]).arg(&mark).output().expect("setpriv");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(!output.status.success() && said.contains("--realtime: "), "{said}");
+    assert!(!mark.exists(), "the command has run");
 }
 
 /// As the kernel says, where it lets a process have it.
