@@ -135,6 +135,7 @@ pub enum Standing {
     #[default]
     Counts,
     /// The same packet stands before it in the file, as one place saw it twice, or two places did.
+    /// Of places that are apart, all that the others saw ([`Connection::apart`]).
     Copy,
     /// It came before the SYN that was accepted, in another sequence space: an earlier connection's
     /// (RFC 5961, 4), or the answer that refused an attempt.
@@ -187,6 +188,9 @@ pub struct Connection {
     /// What kept each end from sending, if it has recorded that: all of its time, from the first
     /// segment on, in nanoseconds.
     pub limits: [Vec<Silence>; 2],
+    /// The time of its packets between places that are apart, in nanoseconds. Then only what one
+    /// place saw counts. `None` if all places that saw it are one.
+    pub apart: Option<i64>,
     /// By how much windows are shifted, if it is not the SYNs that say so.
     pub(crate) shifts: Option<[u8; 2]>,
     /// The SYNs that show its addresses and ports to have been another's before, by their packets,
@@ -211,6 +215,7 @@ impl Default for Connection {
             comments: BTreeMap::new(),
             series: Vec::new(),
             limits: [Vec::new(), Vec::new()],
+            apart: None,
             shifts: None,
             reused_at: Vec::new(),
             first_seq: [None; 2],

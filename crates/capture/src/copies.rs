@@ -3,6 +3,8 @@
 
 use crate::connection::{Connection, Segment, Standing};
 use crate::direction::Direction;
+use crate::place::Counting;
+use crate::via::Via;
 
 /// Copies stand within so many packets of their connection, a power of two.
 const SLOTS: usize = 1 << 13;
@@ -13,10 +15,17 @@ const APART_UNKNOWN: i64 = 1_000_000;
 /// Of a sender whose IP IDs tell its packets apart, so many of 100 neighbors have different ones.
 const TOLD_APART: u64 = 90;
 
-/// Marks those of a connection: all but the first of equal packets.
-pub(crate) fn mark(connection: &mut Connection) {
+/// Marks those of a connection: all but the first of equal packets. If it was seen at places that
+/// are apart, all that the others saw.
+pub(crate) fn mark(connection: &mut Connection, vias: &[Via]) {
     if !any_is_repeated(&connection.segments) {
         return;
+    }
+    if let Some(counting) = Counting::of(connection, vias) {
+        connection.apart = Some(counting.apart);
+        for segment in connection.segments.iter_mut().filter(|segment| !counting.has(segment)) {
+            segment.standing = Standing::Copy;
+        }
     }
     let tells = Direction::BOTH.map(|direction| ids_tell(&connection.segments, direction));
     let apart = shortest_answer(&connection.segments).unwrap_or(APART_UNKNOWN);
@@ -26,6 +35,9 @@ pub(crate) fn mark(connection: &mut Connection) {
     let mut copied = [false; 2];
     for index in 0..connection.segments.len() {
         let segment = connection.segments[index];
+        if segment.standing == Standing::Copy {
+            continue;
+        }
         let slot = &mut seen[slot(&segment, slots)];
         let before = connection.segments.get(*slot as usize);
         let own = segment.direction.index();
@@ -66,7 +78,7 @@ fn any_is_repeated(segments: &[Segment]) -> bool {
 fn ids_tell(segments: &[Segment], direction: Direction) -> bool {
     let (mut pairs, mut differ) = (0_u64, 0_u64);
     let mut last: Option<&Segment> = None;
-    for segment in segments.iter().filter(|segment| segment.direction == direction) {
+    for segment in candidates(segments).filter(|segment| segment.direction == direction) {
         if let Some(last) = last
             && !same_header(last, segment)
         {
@@ -80,12 +92,17 @@ fn ids_tell(segments: &[Segment], direction: Direction) -> bool {
 
 /// The shortest time from a segment to the one that acknowledges all of it, among neighbors.
 fn shortest_answer(segments: &[Segment]) -> Option<i64> {
-    let answers = segments.windows(2).filter(|pair| {
-        let [sent, answer] = pair else { return false };
-        let end = sent.seq.wrapping_add(sent.space());
-        sent.space() > 0 && sent.direction != answer.direction && answer.ack == end
-    });
-    answers.map(|pair| pair[1].at.saturating_sub(pair[0].at)).filter(|&time| time > 0).min()
+    let answers =
+        candidates(segments).zip(candidates(segments).skip(1)).filter(|(sent, answer)| {
+            let end = sent.seq.wrapping_add(sent.space());
+            sent.space() > 0 && sent.direction != answer.direction && answer.ack == end
+        });
+    answers.map(|(sent, answer)| answer.at.saturating_sub(sent.at)).filter(|&time| time > 0).min()
+}
+
+/// Those that are not known to be copies yet.
+fn candidates(segments: &[Segment]) -> impl Iterator<Item = &Segment> {
+    segments.iter().filter(|segment| segment.standing != Standing::Copy)
 }
 
 /// True if all is equal that no router changes: it lowers the TTL, and may change what the SYN

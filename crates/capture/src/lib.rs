@@ -36,6 +36,7 @@ mod packet;
 pub mod page;
 pub mod pair;
 pub mod pcapng;
+mod place;
 mod qlog;
 mod reading;
 mod recorded;

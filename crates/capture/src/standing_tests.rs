@@ -203,3 +203,47 @@ fn what_was_acknowledged_and_comes_again_is_a_retransmission_near_the_receiver_t
     file.at(80.0, &data(101, 1000));
     assert_eq!(repeats(&file.connection())[5], Repeat::Retransmitted(Proof::Acknowledged));
 }
+
+/// A file of two places, a link of 250 ms between. Packets are those of the client's place; IP IDs
+/// tell nothing, as in IPv6. The second place's clock is late by so many ms.
+fn both_ends(packets: &[(u64, Packet)], late: u64) -> Vec<u8> {
+    use crate::pcapng::{Interface, Packet as Block, Writer};
+    let mut blocks = Vec::new();
+    for (at, packet) in packets {
+        let there = if packet.from_client { at + 250 } else { at - 250 };
+        blocks.extend([(*at, 0, packet), (there - late, 1, packet)]);
+    }
+    blocks.sort_by_key(|&(at, ..)| at);
+    let ends = ["here", "there"].map(|name| Interface { name, description: "" });
+    let mut file = Vec::new();
+    let mut writer = Writer::new(&mut file, &ends, 200).unwrap();
+    for (at, interface, packet) in blocks {
+        let (bytes, at) = (&ip(packet)[..], at * 1_000_000);
+        let len = bytes.len() as u64 + u64::from(packet.len);
+        writer.packet(&Block { interface, at, bytes, len, way: None, comment: "" }).unwrap();
+    }
+    writer.flush().unwrap();
+    file
+}
+
+#[test]
+fn of_places_that_are_apart_the_one_next_to_the_sender_counts() {
+    let syn = Packet { flags: SYN, seq: 100, ack: 0, options: MSS.to_vec(), ..data(0, 0) };
+    let answer = Packet { from_client: false, seq: 500, ack: 101, flags: SYN | ACK, ..syn.clone() };
+    let mut packets = vec![(1000, syn), (1500, answer), (1500, data(101, 0))];
+    for number in 0..8 {
+        packets.push((1501 + 10 * u64::from(number), data(101 + 1000 * number, 1000)));
+        packets.push((2001 + 10 * u64::from(number), ack(1101 + 1000 * number, &[])));
+    }
+    for late in [0, 400] {
+        let capture = read(&both_ends(&packets, late)[..]).unwrap();
+        let connection = &capture.connections[0];
+        assert_eq!((connection.copies(), connection.apart), (packets.len(), Some(250_000_000)));
+        let here = |one: &Segment| capture.vias[usize::from(one.via)].interface == 0;
+        assert!(connection.segments.iter().all(|one| one.counts() == here(one)));
+        let sums = analyse(connection).summary(connection, Direction::Forward);
+        assert_eq!((sums.bytes, sums.retransmissions), (8000, 0), "{late}");
+        let trips = &sums.round_trips;
+        assert_eq!((trips.min, trips.max), (Some(500_000_000), Some(500_000_000)));
+    }
+}

@@ -63,7 +63,7 @@ fn read_part(reader: impl Read + Send, reading: &Reading) -> Result<Capture, Rea
             table.add(*tcp, frame.comment.as_deref(), decoder.vias());
         }
     })?;
-    let mut capture = table.finish();
+    let mut capture = table.finish(decoder.vias());
     decoder.finish(&mut capture);
     capture.damage = damage;
     Ok(capture)
@@ -95,13 +95,13 @@ impl Table<'_> {
         }
     }
 
-    /// Without the connections of which no segment was kept.
-    fn finish(self) -> Capture {
+    /// Without the connections of which no segment was kept. `vias` are the places of all segments.
+    fn finish(self, vias: &[Via]) -> Capture {
         let mut capture = self.capture;
         let all = capture.connections.len();
         capture.connections.retain(|connection| !connection.segments.is_empty());
         capture.others = all - capture.connections.len();
-        capture.connections.iter_mut().for_each(copies::mark);
+        capture.connections.iter_mut().for_each(|connection| copies::mark(connection, vias));
         capture
     }
 

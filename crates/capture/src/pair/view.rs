@@ -162,7 +162,8 @@ pub(super) fn turned(direction: Direction, flipped: bool) -> Direction {
     if flipped { direction.reverse() } else { direction }
 }
 
-/// True if copies in a direction are few enough to be duplicates that came so.
+/// True if copies in a direction are few enough to be duplicates that came so. Those of a place
+/// that is apart came nowhere else.
 fn duplicates(connection: &Connection, flipped: bool, way: Direction) -> bool {
     let (mut all, mut copies) = (0, 0);
     for segment in &connection.segments {
@@ -171,5 +172,5 @@ fn duplicates(connection: &Connection, flipped: bool, way: Direction) -> bool {
             copies += usize::from(segment.standing == Standing::Copy);
         }
     }
-    copies * COPIES < all
+    connection.apart.is_none() && copies * COPIES < all
 }

@@ -122,6 +122,14 @@ pub fn lacks(capture: &Capture) -> Vec<String> {
         let copies = plural(copies as u64, "packet");
         lacks.push(format!("{copies} left out as copies of others, seen at a second place"));
     }
+    let apart: Vec<i64> = capture.connections.iter().filter_map(|one| one.apart).collect();
+    if let Some(&most) = apart.iter().max() {
+        let connections = plural(apart.len() as u64, "connection");
+        lacks.push(format!(
+            "{connections} seen at places up to {:.1} ms apart: only what one place saw counts",
+            most as f64 / 1e6
+        ));
+    }
     lacks.extend(unread(&capture.unread));
     lacks
 }
@@ -225,6 +233,20 @@ mod tests {
         );
         let many: Vec<_> = (0..9).map(|kind| (Unread::EtherType(kind), 1)).collect();
         assert!(said(&many)[0].ends_with(", 4 hold something else, which are not read"));
+    }
+
+    #[test]
+    fn places_that_are_apart_are_said_in_a_line() {
+        let mut capture = capture(&[]);
+        let of = |apart| {
+            let mut connection = Connection::default();
+            connection.apart = apart;
+            connection
+        };
+        capture.connections = vec![of(None), of(Some(250_000_000)), of(Some(20_500_000))];
+        let said =
+            "2 connections seen at places up to 250.0 ms apart: only what one place saw counts";
+        assert_eq!(lacks(&capture), [said]);
     }
 
     #[test]
