@@ -216,8 +216,8 @@ impl Sender {
         self.cwnd.choose(congestion, in_flight, None, self.smss(), &self.config);
     }
 
-    /// No more than so many bytes leave at once, but a segment in any case: whoever shares a link
-    /// out knows its rate. None: as much as [`SenderConfig::max_burst`] and the own pace let.
+    /// No more than so many bytes leave at once, but a segment in any case. None: as many as
+    /// [`SenderConfig::max_burst`] and the own pace let. A scheduler of several flows knows more.
     pub fn limit_burst(&mut self, bytes: Option<Bytes>) {
         self.burst = bytes;
     }

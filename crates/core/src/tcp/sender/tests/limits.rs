@@ -79,7 +79,7 @@ fn a_mark_at_a_window_of_one_segment_limits() {
 }
 
 #[test]
-fn a_burst_is_no_longer_than_whoever_shares_the_link_out_lets_it_be() {
+fn a_burst_is_no_longer_than_a_scheduler_lets_it_be() {
     let config = SenderConfig { max_burst: 8 * SMSS, ..config(RecoveryAlgorithm::RackPto, 40) };
     let mut sender = sender(config, 40);
     let mut burst = |limit: Option<Bytes>| {

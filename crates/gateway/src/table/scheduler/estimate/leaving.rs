@@ -20,8 +20,8 @@ impl Estimate {
         }
     }
 
-    /// Bytes that may leave at once next to those `in_flight`: before anything has arrived, the rest
-    /// of a train.
+    /// Bytes that may leave at once next to those `in_flight`: before anything has arrived, the
+    /// rest of a train.
     pub(in super::super) fn room(&self, in_flight: u64) -> u64 {
         let room = self.window().saturating_sub(in_flight);
         let train =

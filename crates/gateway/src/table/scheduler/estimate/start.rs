@@ -59,9 +59,9 @@ impl Start {
         self.lost |= !report.lost.is_zero();
     }
 
-    /// The rate at which lost segments leave again where a round trip takes `base` seconds, in bytes
-    /// a second: all at once, they would meet the queue that had no room for them. What flows that
-    /// send little have shown says nothing: a train in a round trip is no burst.
+    /// The rate at which lost segments leave again where a round trip takes `base` seconds, in
+    /// bytes a second: all at once, they would meet the queue that had no room for them. What flows
+    /// that send little have shown says nothing: a train in a round trip is no burst.
     pub(super) fn repairs_at(&self, base: f64) -> Option<f64> {
         self.lost.then(|| self.trains.fastest()).flatten().map(|rate| rate.max(TRAIN / base))
     }
