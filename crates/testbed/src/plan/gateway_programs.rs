@@ -8,7 +8,8 @@ use bentpipe_scenario::{Experiment, ForeignProxy, Gateway, NodeKind, Point};
 use toml::{Table, Value};
 
 /// The keys of a scenario's gateway that are not the file's.
-const OF_SCENARIOS: [&str; 6] = ["lan-links", "position", "config", "split", "proxy", "proxy-tcp"];
+const OF_SCENARIOS: [&str; 7] =
+    ["lan-links", "position", "config", "split", "super-segments", "proxy", "proxy-tcp"];
 /// The tables of a file that are a host's own.
 const OF_HOSTS: [&str; 3] = ["interfaces", "metrics", "log"];
 

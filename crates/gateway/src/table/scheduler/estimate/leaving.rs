@@ -1,4 +1,4 @@
-//! What may leave, and how fast.
+//! The present room of a link, and its rate.
 
 use super::super::WIRE;
 use super::{Estimate, MIN_WINDOW, start};
