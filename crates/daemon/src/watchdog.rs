@@ -5,7 +5,9 @@
 //! [`PATIENCE`](crate::bump::PATIENCE). A process that is stopped or waits for something comes back
 //! no sooner for that. So a second process, which a SIGSTOP of the first does not stop, hears a
 //! beat from the loop over a pipe, and takes back what was vouched for when there is none. As soon
-//! as the loop goes on, it vouches again. One that is short of a processor has the whole time.
+//! as the loop goes on, it vouches again. One that is short of a processor has the whole time. So
+//! the watchdog reads the gateway's `/proc/self/stat`, by a descriptor from the gateway itself: a
+//! unit may hide other processes (`hidepid` of proc(5)). Only opening is checked, not reading.
 //!
 //! The gateway goes on rather than end: it releases the connections that it had, since their hosts
 //! may have gone on between themselves, but first it delivers what it owes, which an end would cost
@@ -30,10 +32,12 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::{SFlag, fstat};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::mem;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::os::unix::process::{CommandExt, parent_id};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Instant as Deadline;
@@ -78,19 +82,19 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts `command`, which is to call [`watch`] with the descriptor whose number is its last
-    /// argument, and waits until it watches: a gateway that says that it is ready has its watchdog.
+    /// Starts `command`, and waits until it watches.
+    ///
+    /// It is to call [`watch`] with the descriptors whose numbers are its last two arguments. A
+    /// gateway that says that it is ready has its watchdog.
     ///
     /// # Errors
     /// When there is no such process or pipe, or the process does not watch.
     pub fn start(mut command: Command, vouching: &impl AsFd) -> io::Result<Watchdog> {
         // In a group of its own: Ctrl-Z and Ctrl-C are for the gateway.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        // This copy is for the child. Another child that is started at this moment has it, too,
-        // which does no harm.
-        let passed_on = vouching.as_fd().try_clone_to_owned()?;
-        fcntl(&passed_on, FcntlArg::F_SETFD(FdFlag::empty()))?;
-        let mut process = command.arg(passed_on.as_raw_fd().to_string()).spawn()?;
+        let passed_on = [to_pass_on(vouching)?, to_pass_on(&File::open("/proc/self/stat")?)?];
+        command.args(passed_on.each_ref().map(|passed_on| passed_on.as_raw_fd().to_string()));
+        let mut process = command.spawn()?;
         drop(passed_on);
         let pipe = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut told = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -129,6 +133,14 @@ impl Watchdog {
             Ok(_) => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
+}
+
+/// A copy of a descriptor for the child. Another child that is started at this moment has it, too,
+/// which does no harm.
+fn to_pass_on(descriptor: &impl AsFd) -> io::Result<OwnedFd> {
+    let copy = descriptor.as_fd().try_clone_to_owned()?;
+    fcntl(&copy, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    Ok(copy)
 }
 
 /// Waits until the watchdog says that it watches.
@@ -174,13 +186,15 @@ pub enum WatchError {
 }
 
 /// What the watchdog process of `service` does, until its standard input ends. It logs what it
-/// does. `vouching` is the number of the descriptor that [`Watchdog::start`] has passed on.
+/// does. `vouching` and `stat` are the numbers of the descriptors that [`Watchdog::start`] has
+/// passed on.
 ///
 /// # Errors
 /// [`WatchError`].
-pub fn watch(service: &str, vouching: RawFd) -> Result<(), WatchError> {
+pub fn watch(service: &str, vouching: RawFd, stat: RawFd) -> Result<(), WatchError> {
     // Before anything else is opened.
     let vouching = descriptor::inherited(vouching)?.ok_or(WatchError::NoPipe)?;
+    let stat = File::from(descriptor::inherited(stat)?.ok_or(WatchError::NoPipe)?);
     let vouching = Vouching::of_descriptor(vouching);
     // The gateway may need us until its end.
     let _signals = Signals::catch_all()?;
@@ -199,7 +213,7 @@ pub fn watch(service: &str, vouching: RawFd) -> Result<(), WatchError> {
             Heard::Nothing => {
                 // It may be short of a processor, or turn in a circle; to release its connections
                 // is dearer than to wait until what it has vouched for lapses.
-                if !is_running(parent_id()) && !hangs {
+                if !is_running(&stat) && !hangs {
                     hangs = retracted(&vouching);
                     if hangs {
                         tracing::warn!("the gateway does not answer: the kernel forwards");
@@ -280,17 +294,21 @@ fn is_readable_within(pipe: &impl AsFd, millis: u16) -> io::Result<bool> {
 }
 
 /// Whether a process runs or waits for a processor: it is neither stopped nor asleep (proc(5),
-/// `/proc/PID/stat`).
-fn is_running(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name before it may have any characters.
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
+/// `/proc/PID/stat`). One of which that cannot be read is taken to run: it has the whole time.
+fn is_running(stat: &File) -> bool {
+    // The state stands behind the number and the name, which has 64 bytes at most.
+    let mut bytes = [0; 256];
+    let Ok(length) = stat.read_at(&mut bytes, 0) else { return true };
+    // The name may have any characters.
+    let behind = bytes[..length].rsplit(|byte| *byte == b')').next().unwrap_or_default();
+    behind.trim_ascii_start().starts_with(b"R")
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Watchdog, is_running};
-    use std::process::Command;
+    use std::fs::File;
+    use std::process::{Child, Command};
 
     #[test]
     fn a_process_that_does_not_watch_is_none() {
@@ -303,24 +321,36 @@ mod tests {
     }
 
     #[test]
+    fn a_watchdog_is_handed_the_state_of_the_process_that_starts_it() {
+        let mut command = Command::new("sh");
+        let script =
+            "read pid rest </proc/self/fd/$2; test $pid = $PPID && printf w; head -c 1 >/dev/null";
+        command.args(["-c", script, "sh"]);
+        Watchdog::start(command, &std::io::stderr()).expect("it says that it watches");
+    }
+
+    #[test]
     fn who_asks_runs_and_who_waits_does_not() {
         let mut turns = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
         let mut waits = Command::new("sleep").arg("60").spawn().expect("sleep");
+        let stat =
+            |process: &Child| File::open(format!("/proc/{}/stat", process.id())).expect("stat");
+        let (of_turning, of_waiting) = (stat(&turns), stat(&waits));
         // Until it has begun to sleep it runs, and one that turns waits for its program's pages now
         // and then.
-        let comes_to_be = |process: u32, running: bool| {
+        let comes_to_be = |stat: &File, running: bool| {
             (0..3000).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(10));
-                is_running(process) == running
+                is_running(stat) == running
             })
         };
-        let slept = comes_to_be(waits.id(), false);
-        let turned = comes_to_be(turns.id(), true);
+        let slept = comes_to_be(&of_waiting, false);
+        let turned = comes_to_be(&of_turning, true);
         for process in [&mut turns, &mut waits] {
             process.kill().expect("it lives");
             process.wait().expect("it ends");
         }
         assert!(slept && turned);
-        assert!(!is_running(0), "there is no such process");
+        assert!(is_running(&of_waiting), "of one that is gone nothing can be read");
     }
 }

@@ -171,6 +171,8 @@ Examples:
     Watchdog {
         /// The descriptor by which it takes back what the gateway has vouched for
         vouching: i32,
+        /// The gateway's own state
+        stat: i32,
     },
     /// Show what splitting has gained, by size of transfer, subscriber and service
     ///
@@ -278,9 +280,9 @@ pub fn run(arguments: &Arguments, outputs: &mut Outputs) -> Result<ExitCode, Err
         (Some(Asked::Record(arguments)), _) => return record::run(arguments),
         (Some(Asked::Check(arguments)), _) => return check::run(arguments),
         (Some(Asked::Top(arguments)), _) => return Ok(top::run(arguments, ask_for_top)?),
-        (Some(Asked::Watchdog { vouching }), _) => {
+        (Some(Asked::Watchdog { vouching, stat }), _) => {
             panics::log();
-            watchdog::watch(&invocation::service(), *vouching)?;
+            watchdog::watch(&invocation::service(), *vouching, *stat)?;
             return Ok(ExitCode::SUCCESS);
         }
         (None, Some(path)) => {
