@@ -17,6 +17,7 @@ pub mod machine;
 pub mod netns;
 pub mod older;
 pub mod output;
+pub mod own_device;
 pub mod packet;
 pub mod poll;
 pub mod privileges;

@@ -11,8 +11,8 @@ use bentpipe_linux::bpf::attach::{Attached, Hook};
 use bentpipe_linux::bpf::map::Map;
 use bentpipe_linux::bpf::program::Program;
 use bentpipe_linux::bpf::{Attachment, BpfError};
-use bentpipe_linux::command::run;
 use bentpipe_linux::interface::{L2, l2, vrf};
+use bentpipe_linux::own_device;
 use bentpipe_linux::receive_steering;
 use bentpipe_linux::tun::{FRAME_LEN, Offload, Tun};
 use nix::errno::Errno;
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The largest packet, so that the devices are not why one is refused.
-const MTU: u32 = 65_535;
+const MTU: usize = 65_535;
 
 /// How many packets wait in a device: what all hosts' windows allow on a path that only we slow
 /// down. 500, the kernel's own number, are lost with 64 flows at full speed.
@@ -311,12 +311,7 @@ fn vrfs_of(interfaces: &[String]) -> Vec<String> {
 }
 
 fn set_up_link(name: &str) -> Result<(), BumpError> {
-    // Without addresses the host says nothing there.
-    let up = format!(
-        "link set {name} addrgenmode none\nlink set {name} mtu {MTU} txqueuelen {QUEUE} up\n"
-    );
-    run("ip", &["-batch", "-"], &up)?;
-    Ok(())
+    Ok(own_device::set_up(name, MTU, QUEUE)?)
 }
 
 fn number_of(device: &str) -> Result<u32, BpfError> {

@@ -18,10 +18,11 @@ pub use bentpipe_linux::bpf::Attachment;
 use bentpipe_linux::bpf::BpfError;
 use bentpipe_linux::bpf::attach::{Attached, Hook};
 use bentpipe_linux::bpf::program::Program;
-use bentpipe_linux::command::{CommandError, run};
+use bentpipe_linux::command::CommandError;
 use bentpipe_linux::instance::{Instance, InstanceError};
 use bentpipe_linux::interface::{InterfaceError, L2, bridge, check_forwarding, l2, vrf};
 use bentpipe_linux::older::remove_older_links;
+use bentpipe_linux::own_device;
 use bentpipe_linux::surroundings::{Finding, Side, Surroundings};
 use bentpipe_linux::tun::{FRAME_LEN, Offload, Tun, TunError};
 use nix::errno::Errno;
@@ -190,14 +191,9 @@ impl Direction {
         BpfError::attach(&self.to, errno).into()
     }
 
-    /// Without addresses the host says next to nothing there, and `keep` lets nothing of that
-    /// through.
+    /// Of what the host says there, `keep` lets nothing through.
     fn set_up_device(&self) -> Result<(), CommandError> {
-        let (device, mtu) = (self.device, MTU - FRAME_LEN);
-        let up = format!(
-            "link set {device} addrgenmode none\nlink set {device} mtu {mtu} txqueuelen {WAITING} up\n"
-        );
-        run("ip", &["-batch", "-"], &up).map(|_| ())
+        own_device::set_up(self.device, MTU - FRAME_LEN, WAITING)
     }
 
     fn device_is_up(&self) -> bool {
