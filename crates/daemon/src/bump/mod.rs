@@ -15,6 +15,7 @@ mod classification;
 mod counting;
 pub mod device_events;
 pub mod endpoints;
+mod failures;
 mod monitor;
 pub mod passed;
 mod path;

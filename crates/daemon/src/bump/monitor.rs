@@ -3,7 +3,7 @@
 
 use super::device_events::{DeviceEvent, DeviceEvents};
 use super::state::DiversionState;
-use super::wire::{Repaired, Wire};
+use super::wire::{Repair, Wire};
 use super::wrong_interface::WrongInterfaceAlarm;
 use bentpipe_linux::surroundings::{Finding, Presence, Surroundings};
 use nix::errno::Errno;
@@ -74,6 +74,7 @@ impl Monitor {
             silence: SILENT[0],
             silent_last: None,
             alarm: WrongInterfaceAlarm::default(),
+            not_taken: Vec::new(),
             failed: None,
             state: state.clone(),
             wire,
@@ -172,7 +173,9 @@ struct Round {
     /// When that began last.
     silent_last: Option<Instant>,
     alarm: WrongInterfaceAlarm,
-    /// What could not be set right, which is said once.
+    /// What cannot be set right.
+    not_taken: Vec<Finding>,
+    /// Why the devices were not looked after, which is said once.
     failed: Option<String>,
     state: DiversionState,
     sender: Sender<DeviceEvent>,
@@ -186,14 +189,19 @@ impl Round {
     }
 
     fn look(&mut self, changed: bool) {
-        let mut repaired = Vec::new();
-        let outcome = self.wire.look_after(changed, &mut repaired);
-        repaired.into_iter().for_each(|repaired| self.tell_of(repaired));
+        let mut repairs = Vec::new();
+        let outcome = self.wire.look_after(changed, &mut repairs);
+        repairs.into_iter().for_each(|repair| self.tell_of(repair));
         let failed = outcome.err().map(|error| error.to_string());
         if let Some(error) = failed.as_ref().filter(|_| failed != self.failed) {
-            tracing::error!("changed by somebody, and not to be repaired: {error}");
+            tracing::error!("the devices are not looked after: {error}");
         }
         self.failed = failed;
+        let not_taken = self.wire.findings();
+        if not_taken != self.not_taken {
+            self.not_taken = not_taken;
+            self.inspected = None;
+        }
         self.watch_interfaces();
         if self.state.take_silence() {
             if self.silent_last.is_some_and(|at| at.elapsed() > self.silence + FORGIVEN) {
@@ -220,27 +228,31 @@ impl Round {
         self.sleep_or_wake();
     }
 
-    fn tell_of(&self, repaired: Repaired) {
+    fn tell_of(&self, repair: Repair) {
         // A loop that has ended needs to know nothing.
         let tell = |event| _ = self.sender.send(event);
-        match repaired {
-            Repaired::Tun(side, tun) => {
+        match repair {
+            Repair::Tun(side, tun) => {
                 let device = tun.name();
                 tracing::warn!("changed by somebody, and repaired: device {device} (deleted)");
                 tell(DeviceEvent::Replaced { side, tun });
                 tell(DeviceEvent::PacketsMissed);
             }
-            Repaired::Down(device) => {
+            Repair::Down(device) => {
                 tracing::warn!("changed by somebody, and repaired: device {device} (down)");
             }
-            Repaired::Program(device) => {
+            Repair::Program(device) => {
                 tracing::warn!(
                     "changed by somebody, and repaired: programs on {device} (detached). Packets went by meanwhile"
                 );
                 tell(DeviceEvent::PacketsMissed);
             }
-            Repaired::Device(device) => {
+            Repair::Device(device) => {
                 tracing::warn!("{device} is another device now, and its packets are taken");
+                tell(DeviceEvent::PacketsMissed);
+            }
+            Repair::Failed(device) => {
+                tracing::error!("changed by somebody, and not to be repaired: {device}");
                 tell(DeviceEvent::PacketsMissed);
             }
         }
@@ -279,6 +291,7 @@ impl Round {
             let interfaces = self.surroundings.satellite().to_vec();
             findings.push(Finding::NotReturned { interfaces });
         }
+        findings.extend(self.not_taken.iter().cloned());
         findings.extend(self.alarm.finding().cloned());
         self.state.set_findings(&findings);
         for finding in findings.iter().filter(|finding| !self.known.contains(finding)) {

@@ -4,6 +4,7 @@
 
 use super::classification::Way;
 use super::counting::CounterMaps;
+use super::failures::Failures;
 use super::programs::{Links, give, take};
 use super::table::Table;
 use super::{BumpConfig, BumpError};
@@ -14,11 +15,12 @@ use bentpipe_linux::bpf::{Attachment, BpfError};
 use bentpipe_linux::interface::{L2, l2, vrf};
 use bentpipe_linux::own_device;
 use bentpipe_linux::receive_steering;
+use bentpipe_linux::surroundings::Finding;
 use bentpipe_linux::tun::{FRAME_LEN, Offload, Tun};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The largest packet, so that the devices are not why one is refused.
@@ -42,15 +44,18 @@ const WAYS: [(Way, Hook); 2] = [(Way::Out, Hook::Egress), (Way::In, Hook::Ingres
 pub struct Wire {
     // Programs are taken off before the TUN devices' own go.
     attached_devices: Vec<AttachedDevice>,
-    gives: Vec<(u32, Attached)>,
+    gives: Vec<(u32, Option<Attached>)>,
     tuns: [String; 2],
     devices: Vec<String>,
+    /// The number that a device had when its packets were last taken.
+    numbers: BTreeMap<String, u32>,
     offload: Offload,
     attachment: Attachment,
     lan: Option<Lan>,
     ipsec: bool,
     quic: bool,
     table: Arc<Table>,
+    failures: Failures,
 }
 
 /// A device whose packets are taken.
@@ -72,9 +77,9 @@ struct Lan {
     numbers: BTreeSet<u32>,
 }
 
-/// What was found amiss, and has been set right.
+/// What was found amiss, and what came of setting it right.
 #[derive(Debug)]
-pub(super) enum Repaired {
+pub(super) enum Repair {
     /// A TUN device had been deleted, and this is the new one, of a way.
     Tun(usize, Tun),
     /// A TUN device had been set down.
@@ -83,6 +88,8 @@ pub(super) enum Repaired {
     Program(String),
     /// The device is another one of the same name, whose first packets may have gone by.
     Device(String),
+    /// What was on a device is gone, and cannot be put back: packets go by from now on.
+    Failed(String),
 }
 
 impl Wire {
@@ -102,22 +109,20 @@ impl Wire {
             gives: Vec::new(),
             tuns: names.clone(),
             devices: devices.clone(),
+            numbers: BTreeMap::new(),
             offload: *offload,
             attachment: *attachment,
             lan: lan.transpose()?,
             ipsec: true,
             quic: *reject_quic,
             table,
+            failures: Failures::default(),
         };
         wire.know_lan()?;
         for way in 0..WAYS.len() {
             wire.begin(way)?;
         }
-        // Those that are not there yet are found when they come.
-        for device in devices.iter().filter(|device| if_nametoindex(device.as_str()).is_ok()) {
-            let attached = wire.take_at(device)?;
-            wire.attached_devices.push(attached);
-        }
+        wire.take_at_all()?;
         Ok((wire, tuns))
     }
 
@@ -134,15 +139,20 @@ impl Wire {
         self.table.begun()
     }
 
+    /// What cannot be set right so far.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.failures.findings()
+    }
+
     /// Sets right what is not as it should be. What cannot be is left for the next time. `changed`:
     /// something is not as it was among interfaces.
     ///
     /// # Errors
-    /// [`BumpError`], of what was tried last.
+    /// [`BumpError`], if it cannot be seen what is there.
     pub(super) fn look_after(
         &mut self,
         changed: bool,
-        repaired: &mut Vec<Repaired>,
+        repairs: &mut Vec<Repair>,
     ) -> Result<(), BumpError> {
         if let Some(lan) = self.lan.as_mut().filter(|_| changed) {
             lan.vrfs = vrfs_of(&lan.interfaces);
@@ -152,76 +162,113 @@ impl Wire {
             .map(|it| it.interface_name)
             .collect();
         self.know_lan()?;
-        let mut outcome = Ok(());
-        for way in 0..WAYS.len() {
-            let name = self.tuns[way].clone();
-            let is_there = if_nametoindex(name.as_str()) == Ok(self.gives[way].0);
-            if is_there && up.contains(&name) {
-                if !self.gives[way].1.stands() {
-                    match self.begin(way) {
-                        Ok(()) => repaired.push(Repaired::Program(name)),
-                        Err(error) => outcome = Err(error),
-                    }
-                }
-                continue;
-            }
-            let again = if is_there { set_up_link(&name) } else { self.make_again(way, repaired) };
-            match again {
-                Ok(()) if is_there => repaired.push(Repaired::Down(name)),
-                Ok(()) => {}
-                Err(error) => outcome = Err(error),
-            }
+        for (way, name) in self.tuns.clone().into_iter().enumerate() {
+            let outcome = self.look_after_tun(way, up.contains(&name), repairs);
+            self.note(name, outcome, repairs);
         }
         for device in self.devices.clone() {
-            let Ok(number) = if_nametoindex(device.as_str()) else { continue };
-            let at = self.attached_devices.iter().position(|attached| attached.device == device);
-            let before = at.map(|at| &self.attached_devices[at]);
-            let is_same = before.is_some_and(|attached| attached.number == number);
-            if is_same && before.is_some_and(|it| it.attached.iter().all(Attached::stands)) {
-                continue;
-            }
-            let before = before.map(|attached| attached.number).filter(|before| *before != number);
-            self.attached_devices.retain(|attached| attached.device != device);
-            match self.take_at(&device) {
-                Ok(attached) => {
-                    self.attached_devices.push(attached);
-                    if let Some(before) = before {
-                        self.table.renumber([before, number], address_of(&device))?;
-                    }
-                    repaired.push(match is_same {
-                        true => Repaired::Program(device),
-                        false => Repaired::Device(device),
-                    });
-                }
-                Err(error) => outcome = Err(error),
-            }
+            let outcome = self.look_after_device(&device, repairs);
+            self.note(device, outcome, repairs);
         }
-        outcome
+        Ok(())
+    }
+
+    fn note(&mut self, device: String, outcome: Result<(), BumpError>, repairs: &mut Vec<Repair>) {
+        if self.failures.note(&device, outcome) {
+            repairs.push(Repair::Failed(device));
+        }
+    }
+
+    fn look_after_tun(
+        &mut self,
+        way: usize,
+        is_up: bool,
+        repairs: &mut Vec<Repair>,
+    ) -> Result<(), BumpError> {
+        let name = self.tuns[way].clone();
+        let (number, attached) = &self.gives[way];
+        if if_nametoindex(name.as_str()) != Ok(*number) {
+            return self.make_again(way, repairs);
+        }
+        if !is_up {
+            set_up_link(&name)?;
+            repairs.push(Repair::Down(name));
+        } else if !attached.as_ref().is_some_and(Attached::stands) {
+            self.begin(way)?;
+            repairs.push(Repair::Program(name));
+        }
+        Ok(())
+    }
+
+    fn look_after_device(
+        &mut self,
+        device: &str,
+        repairs: &mut Vec<Repair>,
+    ) -> Result<(), BumpError> {
+        let Ok(number) = if_nametoindex(device) else { return Ok(()) };
+        let is_taken = |it: &AttachedDevice| {
+            it.device == device && it.number == number && it.attached.iter().all(Attached::stands)
+        };
+        if self.attached_devices.iter().any(is_taken) {
+            return Ok(());
+        }
+        self.attached_devices.retain(|it| it.device != device);
+        let before = match self.attach_to(device) {
+            // It has gone meanwhile.
+            Err(_) if if_nametoindex(device) != Ok(number) => return Ok(()),
+            before => before?,
+        };
+        repairs.push(match before == Some(number) {
+            true => Repair::Program(device.to_owned()),
+            false => Repair::Device(device.to_owned()),
+        });
+        if let Some(before) = before.filter(|before| *before != number) {
+            self.table.renumber([before, number], address_of(device))?;
+        }
+        Ok(())
     }
 
     /// A TUN device that was deleted.
-    fn make_again(&mut self, way: usize, repaired: &mut Vec<Repaired>) -> Result<(), BumpError> {
+    fn make_again(&mut self, way: usize, repairs: &mut Vec<Repair>) -> Result<(), BumpError> {
         let tun = Tun::open(&self.tuns[way], self.offload)?;
         // These name it by its number.
         self.attached_devices.clear();
         self.begin(way)?;
-        repaired.push(Repaired::Tun(way, tun));
+        repairs.push(Repair::Tun(way, tun));
+        self.take_at_all()
+    }
+
+    /// Takes at those devices that are there. The others are found when they come.
+    fn take_at_all(&mut self) -> Result<(), BumpError> {
         for device in self.devices.clone() {
-            let attached = self.take_at(&device)?;
-            self.attached_devices.push(attached);
+            if if_nametoindex(device.as_str()).is_ok() {
+                self.attach_to(&device)?;
+            }
         }
         Ok(())
+    }
+
+    /// Takes at a device; the number that it had before.
+    fn attach_to(&mut self, device: &str) -> Result<Option<u32>, BumpError> {
+        let attached = self.take_at(device)?;
+        let before = self.numbers.insert(device.to_owned(), attached.number);
+        self.attached_devices.push(attached);
+        Ok(before)
     }
 
     /// Sets a TUN device up, and what is written there goes on.
     fn begin(&mut self, way: usize) -> Result<(), BumpError> {
         let name = self.tuns[way].clone();
+        // By `clsact` what is attached again has the same number, with which it would go.
+        if let Some((_, attached)) = self.gives.get_mut(way) {
+            *attached = None;
+        }
         set_up_link(&name)?;
         // Without it all is as right, and slower where the thread is busy.
         let _ = receive_steering::spread(&name);
         let program = Program::load("bentpipe_give", give(WAYS[way].0, self.links()))?;
         let attached = Attached::new(&program, self.attachment, &name, Hook::Ingress)?;
-        let begun = (number_of(&name)?, attached);
+        let begun = (number_of(&name)?, Some(attached));
         match self.gives.get_mut(way) {
             Some(before) => *before = begun,
             None => self.gives.push(begun),

@@ -37,6 +37,13 @@ pub enum Finding {
         /// The interfaces.
         interfaces: Vec<String>,
     },
+    /// What takes packets at a device was taken off by somebody, and cannot be put back.
+    NotTaken {
+        /// The device.
+        device: String,
+        /// What the kernel said, and what to do about it as far as that is known.
+        why: String,
+    },
     /// Connections leave by the satellite, and none of them has come in by an interface of the LAN.
     Strangers {
         /// By which the last one came.
@@ -92,6 +99,7 @@ impl Finding {
             Finding::Port { .. } => "port",
             Finding::Below { .. } => "below",
             Finding::NotReturned { .. } => "not-returned",
+            Finding::NotTaken { .. } => "not-taken",
             Finding::Strangers { .. } => "strangers",
             Finding::Ipv6Forwarding { .. } => "ipv6-forwarding",
             Finding::RouterAdvertisements { .. } => "router-advertisements",
@@ -105,7 +113,9 @@ impl Finding {
     fn effect(&self) -> Effect {
         match self {
             Finding::FlowTable { .. } | Finding::NotReturned { .. } => Effect::Harm,
-            Finding::Port { .. } | Finding::Below { .. } => Effect::Unsplit,
+            Finding::Port { .. } | Finding::Below { .. } | Finding::NotTaken { .. } => {
+                Effect::Unsplit
+            }
             _ => Effect::Advice,
         }
     }
@@ -135,6 +145,9 @@ impl Finding {
                 "what the gateway gives back does not come by {}: a program of somebody else's takes it, or the \
                  driver drops what is redirected to it (PPP's does, before Linux 6.5)",
                 interfaces.join(", ")
+            ),
+            Finding::NotTaken { device, why } => format!(
+                "packets are not taken at {device} any more, and nothing is split until they are: {why}"
             ),
             Finding::Strangers { interface } => format!(
                 "for five minutes connections have left by the satellite, and none came in by an interface of the LAN: the \
@@ -171,6 +184,8 @@ impl Finding {
                  after a minute, and then less and less often"
                     .into()
             }
+            // It is tried again every second, and `why` has what is to be done.
+            Finding::NotTaken { .. } => return None,
             Finding::Strangers { interface } => format!("name {interface} in `lan`, too"),
             Finding::Ipv6Forwarding { advertised } => {
                 let keep: Vec<String> = advertised
