@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -39,8 +39,9 @@ pub enum InstanceError {
 /// The right to be our user's only `name` in this network namespace, until dropped.
 #[derive(Debug)]
 pub struct Instance {
+    name: String,
     path: PathBuf,
-    _lock: Flock<File>,
+    lock: Flock<File>,
 }
 
 impl Instance {
@@ -57,7 +58,7 @@ impl Instance {
     /// # Errors
     /// [`InstanceError`] when there is still one.
     pub fn lock_within(name: &str, patience: Duration) -> Result<Instance, InstanceError> {
-        Self::wait(patience, || Self::lock(name))
+        Self::lock_in_within(&RuntimeDir::create()?, name, patience)
     }
 
     /// Becomes the only `name` of those that lock in `dir`.
@@ -85,9 +86,30 @@ impl Instance {
             )?;
             // Its last holder may have removed the file between the two.
             if is_at(&lock, &path).map_err(failed)? {
-                return Ok(Instance { path, _lock: lock });
+                return Ok(Instance { name: name.to_owned(), path, lock });
             }
         }
+    }
+
+    /// The same, waiting for `patience` for another one to end.
+    ///
+    /// # Errors
+    /// [`InstanceError`] when there is still one.
+    pub(crate) fn lock_in_within(
+        dir: &RuntimeDir,
+        name: &str,
+        patience: Duration,
+    ) -> Result<Instance, InstanceError> {
+        Self::wait(patience, || Self::lock_in(dir, name))
+    }
+
+    /// Leaves a text in the file, for those that find it locked.
+    ///
+    /// # Errors
+    /// [`InstanceError::Io`].
+    pub(crate) fn note(&self, text: &str) -> Result<(), InstanceError> {
+        let noted = self.lock.set_len(0).and_then(|()| self.lock.write_all_at(text.as_bytes(), 0));
+        noted.map_err(|source| InstanceError::Io { name: self.name.clone(), source })
     }
 
     fn wait(

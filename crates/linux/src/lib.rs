@@ -11,6 +11,7 @@ pub mod gso;
 pub mod heap;
 pub mod instance;
 pub mod interface;
+pub mod interface_lock;
 pub mod internet_checksum;
 pub mod kernel_version;
 pub mod machine;

@@ -36,6 +36,7 @@ pub use wire::Wire;
 use bentpipe_linux::bpf::{Attachment, BpfError, has_ingress};
 use bentpipe_linux::command::CommandError;
 use bentpipe_linux::interface::InterfaceError;
+use bentpipe_linux::interface_lock::InterfaceLockError;
 use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_linux::tun::{Offload, Tun, TunError};
 use nix::errno::Errno;
@@ -60,6 +61,9 @@ pub enum BumpError {
     /// An interface of another kind.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
+    /// An interface of another gateway's.
+    #[error(transparent)]
+    Lock(#[from] InterfaceLockError),
     /// The kernel refuses what later ones take.
     #[error("{} ({})", too_old(*running), refused(source))]
     OldKernel {
@@ -105,6 +109,8 @@ fn refused(error: &BumpError) -> String {
 /// Where packets are taken, and how.
 #[derive(Debug, Clone)]
 pub struct BumpConfig {
+    /// The gateway's name, for others that want the same devices.
+    pub service: String,
     /// The devices.
     pub devices: Vec<String>,
     /// The interfaces where connections come in, or go to, that are taken. None: whatever crosses

@@ -13,6 +13,7 @@ use bentpipe_linux::bpf::map::Map;
 use bentpipe_linux::bpf::program::Program;
 use bentpipe_linux::bpf::{Attachment, BpfError};
 use bentpipe_linux::interface::{L2, l2, vrf};
+use bentpipe_linux::interface_lock::InterfaceLock;
 use bentpipe_linux::own_device;
 use bentpipe_linux::receive_steering;
 use bentpipe_linux::surroundings::Finding;
@@ -22,6 +23,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The largest packet, so that the devices are not why one is refused.
 const MTU: usize = 65_535;
@@ -36,12 +38,16 @@ const SEAL: u16 = 0xb9e5;
 /// The most interfaces that a LAN has.
 const LAN: u32 = 1024;
 
+/// How long a gateway that ends may take to let go of an interface.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Ways, with the hook of the device for each.
 const WAYS: [(Way, Hook); 2] = [(Way::Out, Hook::Egress), (Way::In, Hook::Ingress)];
 
 /// Packets are taken at the devices for as long as this lives, while somebody vouches for us.
 #[derive(Debug)]
 pub struct Wire {
+    service: String,
     // Programs are taken off before the TUN devices' own go.
     attached_devices: Vec<AttachedDevice>,
     gives: Vec<(u32, Option<Attached>)>,
@@ -64,6 +70,8 @@ struct AttachedDevice {
     device: String,
     number: u32,
     attached: Vec<Attached>,
+    /// Behind these: until they are gone it is ours.
+    _lock: InterfaceLock,
 }
 
 /// What comes in there is a LAN's.
@@ -97,7 +105,7 @@ impl Wire {
         config: &BumpConfig,
         table: Arc<Table>,
     ) -> Result<(Wire, [Tun; 2]), BumpError> {
-        let BumpConfig { devices, lan, tuns: names, offload, attachment, reject_quic, .. } = config;
+        let BumpConfig { service, devices, lan, tuns: names, offload, attachment, .. } = config;
         let tuns = [Tun::open(&names[0], *offload)?, Tun::open(&names[1], *offload)?];
         let lan = lan.as_ref().map(|interfaces| -> Result<Lan, BpfError> {
             let set = Map::hash("bentpipe_lan", LAN)?;
@@ -105,6 +113,7 @@ impl Wire {
             Ok(Lan { interfaces, vrfs, set, numbers: BTreeSet::new() })
         });
         let mut wire = Wire {
+            service: service.clone(),
             attached_devices: Vec::new(),
             gives: Vec::new(),
             tuns: names.clone(),
@@ -114,7 +123,7 @@ impl Wire {
             attachment: *attachment,
             lan: lan.transpose()?,
             ipsec: true,
-            quic: *reject_quic,
+            quic: config.reject_quic,
             table,
             failures: Failures::default(),
         };
@@ -122,7 +131,7 @@ impl Wire {
         for way in 0..WAYS.len() {
             wire.begin(way)?;
         }
-        wire.take_at_all()?;
+        wire.take_at_all(PATIENCE)?;
         Ok((wire, tuns))
     }
 
@@ -213,7 +222,7 @@ impl Wire {
             return Ok(());
         }
         self.attached_devices.retain(|it| it.device != device);
-        let before = match self.attach_to(device) {
+        let before = match self.attach_to(device, Duration::ZERO) {
             // It has gone meanwhile.
             Err(_) if if_nametoindex(device) != Ok(number) => return Ok(()),
             before => before?,
@@ -235,22 +244,23 @@ impl Wire {
         self.attached_devices.clear();
         self.begin(way)?;
         repairs.push(Repair::Tun(way, tun));
-        self.take_at_all()
+        self.take_at_all(Duration::ZERO)
     }
 
-    /// Takes at those devices that are there. The others are found when they come.
-    fn take_at_all(&mut self) -> Result<(), BumpError> {
+    /// Takes at those devices that are there, for whose last gateway it has `patience`. The others
+    /// are found when they come.
+    fn take_at_all(&mut self, patience: Duration) -> Result<(), BumpError> {
         for device in self.devices.clone() {
             if if_nametoindex(device.as_str()).is_ok() {
-                self.attach_to(&device)?;
+                self.attach_to(&device, patience)?;
             }
         }
         Ok(())
     }
 
     /// Takes at a device; the number that it had before.
-    fn attach_to(&mut self, device: &str) -> Result<Option<u32>, BumpError> {
-        let attached = self.take_at(device)?;
+    fn attach_to(&mut self, device: &str, patience: Duration) -> Result<Option<u32>, BumpError> {
+        let attached = self.take_at(device, patience)?;
         let before = self.numbers.insert(device.to_owned(), attached.number);
         self.attached_devices.push(attached);
         Ok(before)
@@ -276,16 +286,17 @@ impl Wire {
         Ok(())
     }
 
-    fn take_at(&mut self, device: &str) -> Result<AttachedDevice, BumpError> {
+    fn take_at(&mut self, device: &str, patience: Duration) -> Result<AttachedDevice, BumpError> {
         let l2 = header_of(device)?;
         let number = number_of(device)?;
+        let lock = InterfaceLock::take(&self.service, (device, number), patience)?;
         let mut attached = Vec::new();
         for ((way, hook), tun) in WAYS.into_iter().zip([self.gives[0].0, self.gives[1].0]) {
             let (program, ipsec) = load_take(way, l2, self.links(), tun)?;
             self.ipsec = ipsec;
             attached.push(Attached::new(&program, self.attachment, device, hook)?);
         }
-        Ok(AttachedDevice { device: device.to_owned(), number, attached })
+        Ok(AttachedDevice { device: device.to_owned(), number, attached, _lock: lock })
     }
 
     fn links(&self) -> Links {

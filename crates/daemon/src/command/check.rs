@@ -5,12 +5,15 @@ use super::answers::Topic;
 use super::interfaces::{names, surroundings_of};
 use super::{Error, answers, config, reasons};
 use crate::bump::{self, DiversionState};
+use crate::invocation;
 use bentpipe_gateway::Reason;
 use bentpipe_linux::clock;
 use bentpipe_linux::interface::{self, InterfaceError, check_forwarding};
+use bentpipe_linux::interface_lock::{Holder, InterfaceLock, InterfaceLockError};
 use bentpipe_linux::kernel_version::KernelVersion;
 use bentpipe_linux::surroundings::Finding;
 use bentpipe_linux::tun;
+use nix::net::if_::if_nametoindex;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -213,6 +216,13 @@ fn loose_clock(is_kept_right: Option<bool>) -> Option<Problem> {
     (is_kept_right == Some(false)).then(|| Problem::advice("clock", cause, remedy))
 }
 
+/// Another gateway takes packets at the interface already.
+fn held(device: &str, holder: impl FnOnce(u32) -> Option<Holder>) -> Option<InterfaceLockError> {
+    let holder = holder(if_nametoindex(device).ok()?)?;
+    let device = device.to_owned();
+    (!holder.is(&invocation::service())).then_some(InterfaceLockError::Held { device, holder })
+}
+
 fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
     let file = config::read(path)?;
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
@@ -232,6 +242,8 @@ fn problems(path: &Path) -> Result<Vec<Problem>, Error> {
     if all_there {
         let devices = satellite.iter().filter_map(|device| bump::check_device(device).err());
         problems.extend(devices.map(|error| Problem::stops("device", &error)));
+        let held = satellite.iter().filter_map(|device| held(device, InterfaceLock::holder));
+        problems.extend(held.map(|error| Problem::stops("held", &error)));
         let findings = surroundings_of(&lan, &satellite).findings();
         // What keeps it from starting has been said.
         let said = |finding: &Finding| matches!(finding, Finding::Forwarding { .. });

@@ -66,6 +66,7 @@ pub(super) fn run(
         tracing::warn!("removed, as an older version had left it: {left}");
     }
     let set_up = bump::set_up(&BumpConfig {
+        service: service.clone(),
         devices: satellite.clone(),
         lan: Some(lan.clone()),
         tuns,

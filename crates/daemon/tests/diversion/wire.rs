@@ -39,15 +39,7 @@ impl Reflector {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let (ready, wait) = mpsc::channel();
         let thread = network.on("m", move || {
-            let set_up = bump::set_up(&BumpConfig {
-                devices: vec!["g2".into()],
-                lan,
-                tuns: ["bp-near".into(), "bp-far".into()],
-                offload: Offload::TcpAndUdp,
-                connections: 1000,
-                attachment,
-                reject_quic: false,
-            });
+            let set_up = bump::set_up(&BumpConfig { lan, ..at_g2(attachment) });
             let (_wire, table, tuns) = match set_up {
                 Err(error @ BumpError::Bpf(BpfError::Permission)) => {
                     eprintln!("skipped: {error}");
@@ -94,6 +86,20 @@ impl Reflector {
     }
 }
 
+/// Takes whatever crosses interface g2 of m.
+fn at_g2(attachment: Attachment) -> BumpConfig {
+    BumpConfig {
+        service: "bentpipe test".into(),
+        devices: vec!["g2".into()],
+        lan: None,
+        tuns: ["bp-near".into(), "bp-far".into()],
+        offload: Offload::TcpAndUdp,
+        connections: 1000,
+        attachment,
+        reject_quic: false,
+    }
+}
+
 /// All that this kernel has.
 pub(crate) fn attachments() -> impl Iterator<Item = Attachment> {
     let newest = Attachment::of_this_kernel();
@@ -131,6 +137,24 @@ fn who_gives_no_sign_of_life_takes_nothing() {
     }
 }
 
+/// It would take what the first one gives back, and that one what it gives back itself.
+#[test]
+fn an_interface_where_another_gateway_takes_packets_is_refused() {
+    let Some(network) = Network::new("held") else { return };
+    let attachment = Attachment::of_this_kernel();
+    let Some(reflector) = Reflector::start(&network, attachment, false) else { return };
+    let second = network.on("m", move || {
+        let (service, tuns) = ("bentpipe other".into(), ["bp-near-2".into(), "bp-far-2".into()]);
+        let set_up = bump::set_up(&BumpConfig { service, tuns, ..at_g2(attachment) });
+        set_up.map(|_| ()).map_err(|error| error.to_string())
+    });
+    let refused = second.join().unwrap().expect_err("the interface is held");
+    let line = "another gateway (\"bentpipe test\") takes packets at g2 already: ";
+    assert!(refused.starts_with(line), "{refused}");
+    network.transfer("10.77.2.2", 100_000);
+    assert!(reflector.stop() > 2 * 100_000);
+}
+
 #[test]
 fn a_policy_by_interface_holds_and_what_it_leads_elsewhere_is_not_ours() {
     let Some(network) = Network::new("iif") else { return };
@@ -157,15 +181,7 @@ fn a_successor_finds_clsact_and_who_ends_for_good_deletes_what_was_made() {
     let Some(network) = Network::new("heirs") else { return };
     let takes = |network: &Network, for_successor: bool| {
         let thread = network.on("m", move || {
-            let set_up = bump::set_up(&BumpConfig {
-                devices: vec!["g2".into()],
-                lan: None,
-                tuns: ["bp-near".into(), "bp-far".into()],
-                offload: Offload::TcpAndUdp,
-                connections: 1000,
-                attachment: Attachment::Clsact,
-                reject_quic: false,
-            });
+            let set_up = bump::set_up(&at_g2(Attachment::Clsact));
             let (wire, table, _tuns) = match set_up {
                 Err(error @ BumpError::Bpf(BpfError::Permission)) => {
                     eprintln!("skipped: {error}");
