@@ -1,7 +1,7 @@
 //! Facts about network interfaces, asked of `ip`: `/sys` may show another namespace's.
 
 use crate::command::{CommandError, run};
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{if_indextoname, if_nametoindex};
 use serde_json::Value;
 use std::fs;
 
@@ -33,6 +33,14 @@ pub enum InterfaceError {
     Mtu(String),
 }
 
+/// The interface's own name.
+///
+/// `name` may be another one of it (`altname` of ip-link(8)), and stays where there is none.
+pub fn own_name(name: &str) -> String {
+    let found = if_nametoindex(name).and_then(if_indextoname).ok();
+    found.and_then(|found| found.into_string().ok()).unwrap_or_else(|| name.to_owned())
+}
+
 /// Whether the interfaces exist and forward.
 ///
 /// # Errors
@@ -42,9 +50,10 @@ pub fn check_forwarding(interfaces: &[String]) -> Result<(), InterfaceError> {
         if if_nametoindex(name.as_str()).is_err() {
             return Err(InterfaceError::Unknown(name.clone()));
         }
+        let name = own_name(name);
         let forwarding = fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/forwarding"));
         if forwarding.is_ok_and(|text| text.trim() == "0") {
-            return Err(InterfaceError::Forwarding(name.clone()));
+            return Err(InterfaceError::Forwarding(name));
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ impl DeviceEvents {
         self.state.is_asleep()
     }
 
-    /// Whether the satellite's interfaces are up.
+    /// Packets that are given back must come by the satellite's interfaces.
     pub fn carries(&self) -> bool {
         self.state.carries()
     }

@@ -11,6 +11,7 @@
 //!
 //! [`Wire`] is what is set up, [`Table`] what the kernel's programs and we tell each other.
 
+mod carrying;
 mod classification;
 mod counting;
 pub mod device_events;

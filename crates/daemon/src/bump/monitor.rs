@@ -1,6 +1,7 @@
 //! Looks after the devices while the gateway runs, on a thread of its own, as the kernel may take
 //! its time: when it tells of a change among interfaces, and now and then.
 
+use super::carrying::Carrying;
 use super::device_events::{DeviceEvent, DeviceEvents};
 use super::state::DiversionState;
 use super::wire::{Repair, Wire};
@@ -67,6 +68,7 @@ impl Monitor {
         let (sender, receiver) = channel();
         let mut round = Round {
             presences: surroundings.presences(),
+            carrying: Carrying::default(),
             known: Vec::new(),
             inspected: None,
             sleeps: None,
@@ -160,6 +162,7 @@ struct Round {
     wire: Wire,
     surroundings: Surroundings,
     presences: Vec<(String, Presence)>,
+    carrying: Carrying,
     /// What has been said already.
     known: Vec<Finding>,
     /// When we last looked around; None to do so at once.
@@ -305,9 +308,9 @@ impl Round {
     fn watch_interfaces(&mut self) {
         let now = self.surroundings.presences();
         let satellite = self.surroundings.satellite();
-        let down =
-            |(name, is): &(String, Presence)| satellite.contains(name) && *is != Presence::Up;
-        self.state.set_carries(!now.iter().any(down));
+        let of_satellite = now.iter().filter(|(name, _)| satellite.contains(name));
+        let of_satellite = of_satellite.map(|(_, presence)| *presence).collect();
+        self.state.set_carries(self.carrying.look(Instant::now(), of_satellite));
         for ((name, before), (_, after)) in self.presences.iter().zip(&now) {
             match (before, after) {
                 (before, after) if before == after => {}

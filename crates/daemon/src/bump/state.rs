@@ -28,7 +28,7 @@ impl DiversionState {
         self.0.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether all devices are up whose packets are taken.
+    /// Whether packets that are given back must come by.
     pub(super) fn carries(&self) -> bool {
         self.0.carries.load(Ordering::Relaxed)
     }

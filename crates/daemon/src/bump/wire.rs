@@ -12,7 +12,7 @@ use bentpipe_linux::bpf::attach::{Attached, Hook};
 use bentpipe_linux::bpf::map::Map;
 use bentpipe_linux::bpf::program::Program;
 use bentpipe_linux::bpf::{Attachment, BpfError};
-use bentpipe_linux::interface::{L2, l2, vrf};
+use bentpipe_linux::interface::{L2, l2, own_name, vrf};
 use bentpipe_linux::interface_lock::InterfaceLock;
 use bentpipe_linux::own_device;
 use bentpipe_linux::receive_steering;
@@ -378,7 +378,8 @@ fn number_of(device: &str) -> Result<u32, BpfError> {
 
 /// A device's Ethernet address.
 fn address_of(device: &str) -> Option<[u8; 6]> {
-    let mut found = getifaddrs().ok()?.filter(|it| it.interface_name == device);
+    let name = own_name(device);
+    let mut found = getifaddrs().ok()?.filter(|it| it.interface_name == name);
     found.find_map(|it| it.address?.as_link_addr()?.addr())
 }
 

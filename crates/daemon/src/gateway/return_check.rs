@@ -34,8 +34,8 @@ pub(super) struct ReturnCheck {
 
 impl ReturnCheck {
     /// Takes the counts of `now`. Whether nothing comes by of what is written, on one of the ways;
-    /// then it counts from there. Where a device is down, or nothing is taken (`carries` is false),
-    /// that says nothing.
+    /// then it counts from there. Where no device is up, or one has just come or gone, or nothing
+    /// is taken (`carries` is false), that says nothing.
     pub(super) fn is_silent(
         &mut self,
         now: Instant,

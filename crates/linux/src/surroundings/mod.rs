@@ -9,6 +9,7 @@ mod settings;
 pub use finding::Finding;
 pub use links::list;
 
+use crate::interface::own_name;
 use links::Links;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
@@ -49,19 +50,29 @@ impl Surroundings {
     /// What may be in the way of a gateway now: what hands packets on past its programs at the
     /// interfaces, and what connections over a satellite need anyway.
     pub fn findings(&self) -> Vec<Finding> {
-        let mut findings = Links::read().inspect(&self.sides);
-        findings.extend(Settings::read(&self.sides).inspect());
-        findings.extend(flow_tables::find(&self.sides));
+        let sides = self.sides_by_own_names();
+        let mut findings = Links::read().inspect(&sides);
+        findings.extend(Settings::read(&sides).inspect());
+        findings.extend(flow_tables::find(&sides));
         findings
     }
 
     /// What may be in the way of an emulated link between the two sides.
     pub fn findings_of_a_link(&self) -> Vec<Finding> {
-        let mut findings = Settings::read(&self.sides).inspect();
+        let sides = self.sides_by_own_names();
+        let mut findings = Settings::read(&sides).inspect();
         // An emulator says itself what is too long.
         findings.retain(|finding| !matches!(finding, Finding::Mtu { .. }));
-        findings.extend(flow_tables::find(&self.sides));
+        findings.extend(flow_tables::find(&sides));
         findings
+    }
+
+    /// As the kernel and its programs name the interfaces.
+    fn sides_by_own_names(&self) -> [Side; 2] {
+        self.sides.clone().map(|side| Side {
+            interfaces: side.interfaces.iter().map(|name| own_name(name)).collect(),
+            ..side
+        })
     }
 
     /// The interfaces of both sides, the LAN's and the satellite's.
@@ -78,10 +89,13 @@ impl Surroundings {
     pub fn presences(&self) -> Vec<(String, Presence)> {
         let found = getifaddrs().into_iter().flatten();
         let found: Vec<_> = found.map(|it| (it.interface_name, it.flags)).collect();
-        let presence = |name: &String| match found.iter().find(|(found, _)| found == name) {
-            Some((_, flags)) if flags.contains(InterfaceFlags::IFF_UP) => Presence::Up,
-            Some(_) => Presence::Down,
-            None => Presence::Gone,
+        let presence = |name: &String| {
+            let name = own_name(name);
+            match found.iter().find(|(found, _)| *found == name) {
+                Some((_, flags)) if flags.contains(InterfaceFlags::IFF_UP) => Presence::Up,
+                Some(_) => Presence::Down,
+                None => Presence::Gone,
+            }
         };
         let names = self.sides.iter().flat_map(|side| &side.interfaces);
         names.map(|name| (name.clone(), presence(name))).collect()
