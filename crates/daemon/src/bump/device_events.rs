@@ -16,6 +16,8 @@ pub enum DeviceEvent {
     },
     /// Packets may have gone by, as somebody has taken off what takes them.
     PacketsMissed,
+    /// The longest packets that the interfaces of each side carry now, in bytes.
+    Mtus([u16; 2]),
     /// In a moment nothing will be taken, as something in the way forbids it.
     FallingAsleep,
 }

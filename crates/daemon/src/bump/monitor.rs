@@ -69,6 +69,7 @@ impl Monitor {
         let mut round = Round {
             presences: surroundings.presences(),
             carrying: Carrying::default(),
+            mtus: None,
             known: Vec::new(),
             inspected: None,
             sleeps: None,
@@ -163,6 +164,8 @@ struct Round {
     surroundings: Surroundings,
     presences: Vec<(String, Presence)>,
     carrying: Carrying,
+    /// The interfaces' MTUs, when the loop was told last.
+    mtus: Option<[u16; 2]>,
     /// What has been said already.
     known: Vec<Finding>,
     /// When we last looked around; None to do so at once.
@@ -206,6 +209,9 @@ impl Round {
             self.inspected = None;
         }
         self.watch_interfaces();
+        if changed {
+            self.read_mtus();
+        }
         if self.state.take_silence() {
             if self.silent_last.is_some_and(|at| at.elapsed() > self.silence + FORGIVEN) {
                 self.silence = SILENT[0];
@@ -229,6 +235,14 @@ impl Round {
             self.inspect();
         }
         self.sleep_or_wake();
+    }
+
+    /// Tells the loop of MTUs that have changed: a PPP session sets its own after a while.
+    fn read_mtus(&mut self) {
+        let Ok(mtus) = self.surroundings.mtus() else { return };
+        if self.mtus.replace(mtus) != Some(mtus) {
+            let _ = self.sender.send(DeviceEvent::Mtus(mtus));
+        }
     }
 
     fn tell_of(&self, repair: Repair) {

@@ -5,7 +5,7 @@
 use super::{Error, config};
 use crate::invocation;
 use bentpipe_config::gateway::{GatewayFile, Interface};
-use bentpipe_linux::interface::{InterfaceError, check_forwarding, min_mtu};
+use bentpipe_linux::interface::{InterfaceError, check_forwarding};
 use bentpipe_linux::poll::is_readable;
 use bentpipe_linux::service_manager::ServiceManager;
 use bentpipe_linux::signals::{Signal, Signals};
@@ -20,9 +20,6 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// How long those that are missing are waited for where each side has one.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What an interface carries that is not there yet: IPv6's minimum (RFC 8200, section 5).
-const UNKNOWN_MTU: u16 = 1280;
 
 /// The names of a side's interfaces.
 pub(super) fn names(side: &[Interface]) -> Vec<String> {
@@ -41,7 +38,7 @@ pub(super) fn surroundings_of(lan: &[String], satellite: &[String]) -> Surroundi
 
 /// The interfaces of both sides that are there.
 #[derive(Debug)]
-pub(super) struct Interfaces {
+struct Interfaces {
     lan: Vec<String>,
     satellite: Vec<String>,
     missing: Vec<String>,
@@ -58,22 +55,13 @@ impl Interfaces {
     fn has_both_sides(&self) -> bool {
         !self.lan.is_empty() && !self.satellite.is_empty()
     }
-
-    /// The longest packets that each side carries.
-    pub(super) fn mtus(&self, file: &GatewayFile) -> Result<[u16; 2], InterfaceError> {
-        let of = |there: &[String], all: usize| {
-            min_mtu(there).map(|mtu| if there.len() < all { mtu.min(UNKNOWN_MTU) } else { mtu })
-        };
-        Ok([of(&self.lan, file.lan.len())?, of(&self.satellite, file.satellite.len())?])
-    }
 }
 
 /// All of them, which must be there and forward.
-pub(super) fn all(file: &GatewayFile) -> Result<Interfaces, Error> {
+pub(super) fn all(file: &GatewayFile) -> Result<(), Error> {
     let all =
         Interfaces { lan: names(&file.lan), satellite: names(&file.satellite), missing: vec![] };
-    check(file, &all)?;
-    Ok(all)
+    check(file, &all)
 }
 
 fn check(file: &GatewayFile, interfaces: &Interfaces) -> Result<(), Error> {
@@ -85,13 +73,13 @@ fn check(file: &GatewayFile, interfaces: &Interfaces) -> Result<(), Error> {
 }
 
 /// Waits for them, and says for which: for all of them for a minute, then for one of each side.
-/// SIGHUP reads the file at `path` again. None if a signal ends it.
+/// SIGHUP reads the file at `path` again. False if a signal ends it.
 pub(super) fn wait(
     path: &Path,
     file: &mut GatewayFile,
     signals: &Signals,
     manager: &ServiceManager,
-) -> Result<Option<Interfaces>, Error> {
+) -> Result<bool, Error> {
     let (began, mut said) = (Instant::now(), Vec::new());
     loop {
         let found = Interfaces::look(file);
@@ -104,7 +92,7 @@ pub(super) fn wait(
                 );
             }
             check(file, &found)?;
-            return Ok(Some(found));
+            return Ok(true);
         }
         if said != found.missing {
             let line = format!("waits for {}, not there yet", found.missing.join(", "));
@@ -124,7 +112,7 @@ pub(super) fn wait(
             },
             Some(Signal::Meaningless(_)) | None => {}
             Some(Signal::Interrupt | Signal::Terminate | Signal::Quit | Signal::Restart) => {
-                return Ok(None);
+                return Ok(false);
             }
         }
     }
@@ -142,14 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_and_its_mtu_taken_to_be_the_minimum() {
+    fn what_is_missing_is_named() {
         let (_, found) = of("\"bp-none-1\"", "\"bp-none-2\"");
         assert_eq!(found.missing, ["bp-none-1", "bp-none-2"]);
         assert!(!found.has_both_sides());
-        let there = Interfaces { lan: vec![], satellite: vec![], missing: vec![] };
-        let (file, _) = of("\"bp-none-1\"", "\"bp-none-2\"");
-        // Of none that is there, and so of one that is not.
-        assert_eq!(there.mtus(&file).unwrap(), [UNKNOWN_MTU; 2]);
     }
 
     #[test]

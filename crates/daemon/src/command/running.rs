@@ -52,16 +52,16 @@ pub(super) fn run(
         InstanceError::Running(name) => Error::Second(name, invocation::command()),
         error => error.into(),
     })?;
-    let there = match arguments.wait {
-        true => interfaces::wait(path, &mut file, &signals, &manager)?,
-        false => Some(interfaces::all(&file)?),
-    };
-    let Some(there) = there else { return Ok(ExitCode::SUCCESS) };
+    if !arguments.wait {
+        interfaces::all(&file)?;
+    } else if !interfaces::wait(path, &mut file, &signals, &manager)? {
+        return Ok(ExitCode::SUCCESS);
+    }
     let (lan, satellite) = (names(&file.lan), names(&file.satellite));
     let observes = file.config.policy.observe;
     let surroundings = surroundings_of(&lan, &satellite);
     let mut config = file.config.clone();
-    [config.lan.mtu, config.satellite.mtu] = there.mtus(&file)?;
+    [config.lan.mtu, config.satellite.mtu] = surroundings.mtus()?;
     for left in remove_older_gateways() {
         tracing::warn!("removed, as an older version had left it: {left}");
     }

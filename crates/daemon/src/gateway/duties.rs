@@ -150,6 +150,12 @@ impl LiveGateway {
                     self.gateway.release_all(now);
                     self.transmit(now);
                 }
+                DeviceEvent::Mtus(mtus) => {
+                    if self.gateway.set_mtus(mtus) {
+                        let [lan, satellite] = mtus;
+                        tracing::info!(lan, satellite, "the interfaces' MTUs are others now");
+                    }
+                }
                 DeviceEvent::FallingAsleep => {
                     self.gateway.release_all(now);
                     self.transmit(now);

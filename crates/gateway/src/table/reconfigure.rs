@@ -83,6 +83,21 @@ impl<B: Buffer> Gateway<B> {
         self.told.reconsider(&self.configured.satellite.told_link());
     }
 
+    /// Changes what the LAN's and the satellite's interfaces carry, in bytes.
+    ///
+    /// Connections that begin now keep to it. False if it is so already.
+    pub fn set_mtus(&mut self, mtus: [u16; 2]) -> bool {
+        let legs = [&mut self.configured.lan, &mut self.configured.satellite];
+        let is_new = legs.each_ref().map(|leg| leg.mtu) != mtus;
+        for (leg, mtu) in legs.into_iter().zip(mtus) {
+            leg.mtu = mtu;
+        }
+        if is_new {
+            self.put_in_force();
+        }
+        is_new
+    }
+
     /// Goes by a wall clock that was set: it said this at the moment zero.
     pub fn set_wall_clock(&mut self, wall_clock: Duration) {
         self.configured.satellite.wall_clock = wall_clock;

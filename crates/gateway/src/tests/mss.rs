@@ -4,7 +4,10 @@ use super::*;
 
 /// The MSS options that the server and the client see, and the longest segments to each.
 fn sizes(config: Config, announced: Option<u16>) -> [(Option<u16>, usize); 2] {
-    let mut table = Table::new(config);
+    sizes_in(Table::new(config), announced)
+}
+
+fn sizes_in(mut table: Table, announced: Option<u16>) -> [(Option<u16>, usize); 2] {
     let options = TcpOptions { mss: announced, ..TcpOptions::default() };
     let syn = Table::segment(Side::Lan, 0, 0, Flags::SYN);
     let syn = table.send(Side::Lan, TcpHeader { options: options.clone(), ..syn }, b"");
@@ -32,6 +35,19 @@ fn the_hosts_agree_and_each_leg_keeps_to_its_interfaces() {
     let config = config(MssLimit::Hosts, MssLimit::Hosts);
     assert_eq!(sizes(config.clone(), Some(1460)), [(Some(1460), 1360), (Some(1460), 1460)]);
     assert_eq!(sizes(config, Some(536)), [(Some(536), 536); 2]);
+}
+
+/// A PPP session sets its MTU when the interface is in use already.
+#[test]
+fn a_connection_keeps_to_what_the_interfaces_carry_when_it_begins() {
+    let with = |config| {
+        let mut table = Table::new(config);
+        table.gateway.set_mtus([1500, 1300]);
+        sizes_in(table, Some(1460))
+    };
+    let hosts = config(MssLimit::Hosts, MssLimit::Hosts);
+    assert_eq!(with(hosts), [(Some(1460), 1260), (Some(1460), 1460)]);
+    assert_eq!(with(config(MssLimit::Clamp, MssLimit::Clamp)), [(Some(1260), 1260); 2]);
 }
 
 #[test]

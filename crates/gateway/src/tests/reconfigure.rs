@@ -60,6 +60,17 @@ fn a_reload_leaves_the_wall_clock_as_it_was_set() {
     assert_eq!((leg.shared_carrier, leg.wall_clock), (true, said));
 }
 
+/// No file says what interfaces carry.
+#[test]
+fn a_reload_leaves_what_the_interfaces_carry() {
+    let mut table = Table::new(Config::default());
+    assert!(table.gateway.set_mtus([9000, 1492]));
+    assert!(!table.gateway.set_mtus([9000, 1492]), "it is so already");
+    table.gateway.reconfigure(Config { max_flows: 7, ..Config::default() });
+    let Config { lan, satellite, .. } = table.gateway.in_force();
+    assert_eq!((lan.mtu, satellite.mtu), (9000, 1492));
+}
+
 #[test]
 fn what_others_were_promised_stays() {
     let mut table = Table::new(Config::default());

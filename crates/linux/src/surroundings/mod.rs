@@ -9,11 +9,14 @@ mod settings;
 pub use finding::Finding;
 pub use links::list;
 
-use crate::interface::own_name;
+use crate::interface::{InterfaceError, min_mtu, own_name};
 use links::Links;
 use nix::ifaddrs::getifaddrs;
-use nix::net::if_::InterfaceFlags;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use settings::Settings;
+
+/// What an interface carries that is not there yet: IPv6's minimum (RFC 8200, section 5).
+const UNKNOWN_MTU: u16 = 1280;
 
 /// One side: where its packets come in, and the device of ours that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +83,21 @@ impl Surroundings {
         [&self.sides[0].interfaces, &self.sides[1].interfaces]
     }
 
+    /// The longest packets that each side carries now, in bytes.
+    ///
+    /// # Errors
+    /// [`InterfaceError`].
+    pub fn mtus(&self) -> Result<[u16; 2], InterfaceError> {
+        let of = |side: &Side| -> Result<u16, InterfaceError> {
+            let there = side.interfaces.iter().filter(|it| if_nametoindex(it.as_str()).is_ok());
+            let there: Vec<String> = there.cloned().collect();
+            let mtu = min_mtu(&there)?;
+            let all_there = there.len() == side.interfaces.len();
+            Ok(if all_there { mtu } else { mtu.min(UNKNOWN_MTU) })
+        };
+        Ok([of(&self.sides[0])?, of(&self.sides[1])?])
+    }
+
     /// The interfaces of the satellite's side.
     pub fn satellite(&self) -> &[String] {
         &self.sides[1].interfaces
@@ -99,5 +117,18 @@ impl Surroundings {
         };
         let names = self.sides.iter().flat_map(|side| &side.interfaces);
         names.map(|name| (name.clone(), presence(name))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_is_not_there_is_taken_to_carry_the_minimum() {
+        let side =
+            |interface: &str| Side { interfaces: vec![interface.into()], tun: String::new() };
+        let mtus = Surroundings::of([side("bp-none-1"), side("bp-none-2")]).mtus();
+        assert_eq!(mtus.unwrap(), [UNKNOWN_MTU; 2]);
     }
 }
