@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use streams::Streams;
+use streams::{Outcome, Streams};
 
 /// How long a command may take. `nft` reads firewalls of a hundred thousand rules in less, on a
 /// slow machine.
@@ -24,6 +24,10 @@ const KILLED: Duration = Duration::from_secs(1);
 
 /// From one look at whether it has ended to the next.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// The most that is read of one of its outputs, in bytes. A firewall of a hundred thousand rules
+/// is less; what is more may be more than a router's memory.
+const LONGEST: usize = 16 << 20;
 
 /// Why a command did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +64,14 @@ pub enum CommandError {
         /// How long it was waited for.
         limit: Duration,
     },
+    /// It has said more than is read.
+    #[error("`{command}` says more than {limit} bytes: killed")]
+    Long {
+        /// The command with its arguments.
+        command: String,
+        /// The most that is read.
+        limit: usize,
+    },
 }
 
 /// Runs `program` with `input` on its standard input and returns its standard output.
@@ -85,13 +97,17 @@ pub(crate) fn run_within(
     let end = Instant::now() + limit;
     let failed = |source| CommandError::Run { program, source };
     let mut child = spawn(program, arguments)?;
-    let streams = Streams::of(&mut child, input).map_err(failed)?;
-    let said = streams.carry(end).map_err(failed)?;
-    let ended = match said {
-        Some(said) => wait(&mut child, end).map_err(failed)?.map(|status| (status, said)),
-        None => None,
-    };
+    let streams = Streams::of(&mut child, input, LONGEST).map_err(failed)?;
+    let outcome = streams.carry(end).map_err(failed)?;
     let command = || [&[program], arguments].concat().join(" ");
+    let ended = match outcome {
+        Outcome::Ended(said) => wait(&mut child, end).map_err(failed)?.map(|status| (status, said)),
+        Outcome::Late => None,
+        Outcome::Long => {
+            kill(&mut child);
+            return Err(CommandError::Long { command: command(), limit: LONGEST });
+        }
+    };
     let Some((status, said)) = ended else {
         kill(&mut child);
         let error = CommandError::Hangs { command: command(), limit };
@@ -171,6 +187,13 @@ mod tests {
         assert_eq!(sh(60, "cat", &long).unwrap(), long);
         // One that does not listen is no failure.
         assert_eq!(sh(60, "echo done", &long).unwrap(), "done\n");
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_what_it_says_is_killed() {
+        let error = sh(60, "yes", "").unwrap_err().to_string();
+        assert_eq!(error, "`sh -c yes` says more than 16777216 bytes: killed");
+        assert!(matches!(sh(60, "yes >&2", ""), Err(CommandError::Long { .. })));
     }
 
     #[test]

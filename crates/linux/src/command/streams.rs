@@ -15,16 +15,33 @@ pub(super) struct Said {
     pub(super) errors: Vec<u8>,
 }
 
+/// What came of listening to a command.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It has closed both its outputs.
+    Ended(Said),
+    /// It has not done so in time.
+    Late,
+    /// It has said more than is read.
+    Long,
+}
+
 /// The ends of its pipes. They are ours alone, so none of them needs to block.
 pub(super) struct Streams<'a> {
     input: &'a [u8],
+    /// The most that is read of each of its outputs, in bytes.
+    longest: usize,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
 }
 
 impl Streams<'_> {
-    pub(super) fn of<'a>(child: &mut Child, input: &'a str) -> io::Result<Streams<'a>> {
+    pub(super) fn of<'a>(
+        child: &mut Child,
+        input: &'a str,
+        longest: usize,
+    ) -> io::Result<Streams<'a>> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let ends = [
@@ -35,12 +52,11 @@ impl Streams<'_> {
         for end in ends.into_iter().flatten() {
             fcntl(end, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
         }
-        Ok(Streams { input: input.as_bytes(), stdin, stdout, stderr })
+        Ok(Streams { input: input.as_bytes(), longest, stdin, stdout, stderr })
     }
 
-    /// Writes and reads until the command has closed both its outputs. None if that is not before
-    /// `end`.
-    pub(super) fn carry(mut self, end: Instant) -> io::Result<Option<Said>> {
+    /// Writes and reads until the command has closed both its outputs, or it is `end`.
+    pub(super) fn carry(mut self, end: Instant) -> io::Result<Outcome> {
         let mut said = Said::default();
         loop {
             if let Some(stdin) = &mut self.stdin {
@@ -52,8 +68,11 @@ impl Streams<'_> {
                 }
                 self.stdin.take_if(|_| self.input.is_empty());
             }
-            read(&mut self.stdout, &mut said.out)?;
-            read(&mut self.stderr, &mut said.errors)?;
+            read(&mut self.stdout, &mut said.out, self.longest)?;
+            read(&mut self.stderr, &mut said.errors, self.longest)?;
+            if said.out.len().max(said.errors.len()) > self.longest {
+                return Ok(Outcome::Long);
+            }
             let ends = [
                 self.stdin.as_ref().map(|end| PollFd::new(end.as_fd(), PollFlags::POLLOUT)),
                 self.stdout.as_ref().map(|end| PollFd::new(end.as_fd(), PollFlags::POLLIN)),
@@ -61,11 +80,11 @@ impl Streams<'_> {
             ];
             let mut fds: Vec<PollFd<'_>> = ends.into_iter().flatten().collect();
             if self.stdout.is_none() && self.stderr.is_none() {
-                return Ok(Some(said));
+                return Ok(Outcome::Ended(said));
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(None);
+                return Ok(Outcome::Late);
             }
             match poll(&mut fds, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)) {
                 Ok(_) | Err(Errno::EINTR) => {}
@@ -75,10 +94,11 @@ impl Streams<'_> {
     }
 }
 
-/// Reads what there is; the end closes the stream.
-fn read<R: Read>(stream: &mut Option<R>, into: &mut Vec<u8>) -> io::Result<()> {
+/// Reads what there is, to one byte more than the `longest`; the end closes the stream.
+fn read<R: Read>(stream: &mut Option<R>, into: &mut Vec<u8>, longest: usize) -> io::Result<()> {
     let Some(from) = stream else { return Ok(()) };
-    match from.read_to_end(into) {
+    let left = (longest + 1).saturating_sub(into.len()) as u64;
+    match from.take(left).read_to_end(into) {
         Ok(_) => *stream = None,
         Err(error) if waits(&error) => {}
         Err(error) => return Err(error),

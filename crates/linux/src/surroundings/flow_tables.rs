@@ -14,7 +14,7 @@ pub(super) fn find(sides: &[Side; 2]) -> Vec<Finding> {
     if offloaded.is_empty() {
         return Vec::new();
     }
-    let ruleset = run("nft", &["-j", "list", "ruleset"], "").unwrap_or_default();
+    let ruleset = run("nft", &["-t", "-j", "list", "ruleset"], "").unwrap_or_default();
     let ruleset: Value = serde_json::from_str(&ruleset).unwrap_or_default();
     let objects = ruleset["nftables"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut found = flow_tables(objects, sides);

@@ -4,8 +4,9 @@
 //! Asked of `ip`, as `/sys` may show another network namespace's.
 
 use super::{Finding, Side};
-use crate::command::run;
+use crate::command::{CommandError, run};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 
 /// Interfaces and the routes over them.
@@ -13,8 +14,10 @@ use std::fs;
 pub(super) struct Links {
     /// As `ip -j -d link show` shows them.
     links: Vec<Value>,
-    /// Routes of both families' main tables, as `ip -j route show` shows them.
-    routes: Vec<Value>,
+    /// Default routes of both families' main tables, as `ip -j route show default` shows them.
+    defaults: Vec<Value>,
+    /// Those interfaces over which other routes of these tables lead, of those that matter.
+    routed: BTreeSet<String>,
     /// The device by which a packet to the Internet leaves.
     default: Option<String>,
     /// `/proc/net/pppoe`: sessions and their devices.
@@ -42,17 +45,33 @@ const ELSEWHERE: &str = "198.51.100.1";
 
 impl Links {
     /// As they are now. What cannot be read is taken for harmless.
-    pub(super) fn read() -> Links {
+    pub(super) fn read(sides: &[Side; 2]) -> Links {
         let ask = |arguments: &[&str]| list(&run("ip", arguments, "").unwrap_or_default());
-        let mut routes = ask(&["-j", "-4", "route", "show"]);
-        routes.extend(ask(&["-j", "-6", "route", "show"]));
+        let mut defaults = ask(&["-j", "-4", "route", "show", "default"]);
+        defaults.extend(ask(&["-j", "-6", "route", "show", "default"]));
         let way = ask(&["-j", "route", "get", ELSEWHERE]);
-        Links {
+        let mut links = Links {
             links: ask(&["-j", "-d", "link", "show"]),
-            routes,
+            defaults,
+            routed: BTreeSet::new(),
             default: way.first().and_then(|way| way["dev"].as_str()).map(str::to_owned),
             pppoe: fs::read_to_string("/proc/thread-self/net/pppoe").unwrap_or_default(),
+        };
+        links.routed = links.in_question(sides).into_iter().filter(|it| has_routes(it)).collect();
+        links
+    }
+
+    /// Interfaces of which it matters whether routes lead over them: those of `sides` with others
+    /// above them, and these. A table may have a million routes, so nobody asks for all of them.
+    fn in_question(&self, sides: &[Side; 2]) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for name in sides.iter().flat_map(|side| &side.interfaces) {
+            for upper in self.links.iter().filter(|link| self.lies_on(link, name)) {
+                names.extend(upper["ifname"].as_str().map(str::to_owned));
+                names.insert(name.clone());
+            }
         }
+        names
     }
 
     /// What of it keeps packets from coming to us.
@@ -78,6 +97,15 @@ impl Links {
         self.links.iter().find(|link| link["ifname"] == name)
     }
 
+    /// Whether a link's packets leave by the interface `name`.
+    fn lies_on(&self, link: &Value, name: &str) -> bool {
+        let kind = &link["linkinfo"]["info_kind"];
+        let mut sessions = self.pppoe.lines();
+        let is_session = |line: &str| line.split_ascii_whitespace().last() == Some(name);
+        // The other end of a pair of veth is no lower device.
+        link["link"] == name && kind != "veth" || kind == "ppp" && sessions.any(is_session)
+    }
+
     /// Whose port the interface is, and what kind of interface that is.
     fn master(&self, name: &str) -> Option<(&str, &str)> {
         let link = self.link(name)?;
@@ -90,20 +118,17 @@ impl Links {
         let is_ours = |link: &str| {
             sides.iter().any(|side| side.tun == link || side.interfaces.iter().any(|it| it == link))
         };
-        let has_routes = |link: &str| self.routes.iter().any(|route| is_over(route, link));
-        let over_pppoe =
-            self.pppoe.lines().any(|line| line.split_ascii_whitespace().last() == Some(name));
+        let is_default = |link: &str| self.defaults.iter().any(|route| is_over(route, link));
+        let has_routes = |link: &str| self.routed.contains(link) || is_default(link);
         // wg-quick's rules lead past the main table, whose default route the tunnel's packets take.
-        let leads = self.routes.iter().any(|it| it["dst"] == "default" && it["dev"] == name);
+        let leads = self.defaults.iter().any(|it| it["dev"] == name);
         self.links.iter().find_map(|link| {
             let upper = link["ifname"].as_str()?;
             let kind = link["linkinfo"]["info_kind"].as_str().unwrap_or("");
             if is_ours(upper) || !has_routes(upper) && self.default.as_deref() != Some(upper) {
                 return None;
             }
-            // The other end of a pair of veth is no lower device.
-            let lies_on = link["link"] == name && kind != "veth" || kind == "ppp" && over_pppoe;
-            let instead = lies_on && !has_routes(name);
+            let instead = self.lies_on(link, name) && !has_routes(name);
             let through =
                 TUNNELS.contains(&kind) && leads && self.default.as_deref() == Some(upper);
             (instead || through).then(|| (upper.to_owned(), kind.to_owned()))
@@ -114,9 +139,24 @@ impl Links {
 /// Whether a route leads over an interface, by one of its next hops at least.
 fn is_over(route: &Value, interface: &str) -> bool {
     let mut hops = route["nexthops"].as_array().into_iter().flatten();
-    let own =
-        route["dst"].as_str().is_some_and(|to| to.starts_with("fe80:") || to.starts_with("ff00:"));
-    !own && (route["dev"] == interface || hops.any(|hop| hop["dev"] == interface))
+    route["dev"] == interface || hops.any(|hop| hop["dev"] == interface)
+}
+
+/// Whether a route of the main tables leads over an interface. Of one with so many that nobody
+/// reads them to the end, one does.
+fn has_routes(interface: &str) -> bool {
+    ["-4", "-6"].into_iter().any(|family| {
+        match run("ip", &[family, "route", "show", "dev", interface], "") {
+            Ok(routes) => has_other_than_own(&routes),
+            Err(error) => matches!(error, CommandError::Long { .. }),
+        }
+    })
+}
+
+/// Whether some of `ip`'s lines is of a route that an interface does not have by itself.
+fn has_other_than_own(routes: &str) -> bool {
+    let is_own = |line: &str| line.starts_with("fe80:") || line.starts_with("ff00:");
+    routes.lines().any(|line| !line.trim().is_empty() && !is_own(line))
 }
 
 /// A list that `ip -j` prints, which is nothing at all if it is empty.
@@ -145,19 +185,22 @@ mod tests {
         json!({ "ifname": name, "master": master, "linkinfo": { "info_slave_kind": kind } })
     }
 
-    fn route(to: &str, device: &str) -> Value {
-        json!({ "dst": to, "dev": device })
-    }
-
-    fn links(links: Vec<Value>, routes: Vec<Value>, default: &str) -> Links {
-        Links { links, routes, default: Some(default.into()), pppoe: String::new() }
+    /// With default routes over these interfaces, and other routes over those.
+    fn links(links: Vec<Value>, defaults: &[&str], routed: &[&str], default: &str) -> Links {
+        Links {
+            links,
+            defaults: defaults.iter().map(|it| json!({ "dst": "default", "dev": it })).collect(),
+            routed: routed.iter().map(|&it| it.into()).collect(),
+            default: Some(default.into()),
+            pppoe: String::new(),
+        }
     }
 
     #[test]
     fn a_port_is_told_with_its_master() {
         let ports = vec![port("eth1", "br-lan", "bridge"), port("eth2", "bond0", "bond")];
-        let routes = vec![route("10.1.0.0/24", "br-lan"), route("default", "sat")];
-        let found = links(ports, routes, "sat").inspect(&sides(&["eth1", "eth2"], &["sat"]));
+        let found =
+            links(ports, &["sat"], &["br-lan"], "sat").inspect(&sides(&["eth1", "eth2"], &["sat"]));
         let text: Vec<String> = found.iter().map(Finding::to_string).collect();
         assert_eq!(
             text[0],
@@ -173,19 +216,21 @@ mod tests {
         let vlan =
             json!({ "ifname": "sat.10", "link": "sat", "linkinfo": { "info_kind": "vlan" } });
         let sides = sides(&["lan"], &["sat"]);
-        let of = |routes| links(vec![vlan.clone()], routes, "sat.10").inspect(&sides);
-        let found = of(vec![route("default", "sat.10")]);
+        let of = |routed| links(vec![vlan.clone()], &["sat.10"], routed, "sat.10");
+        assert!(of(&[]).in_question(&sides).iter().eq(["sat", "sat.10"]));
+        let found = of(&[]).inspect(&sides);
         assert!(
             matches!(&found[..], [Finding::Below { upper, .. }] if upper == "sat.10"),
             "{found:?}"
         );
         // One that has routes itself is as good as its VLANs.
-        assert_eq!(of(vec![route("default", "sat.10"), route("10.2.0.0/24", "sat")]), []);
+        assert_eq!(of(&["sat"]).inspect(&sides), []);
 
         // As wg-quick leaves it: the main table's default is the tunnel's own way.
         let tunnel = |default| {
-            let routes = vec![route("default", "sat"), route("10.2.0.0/24", "sat")];
-            links(vec![link("wg0", "wireguard")], routes, default).inspect(&sides)
+            let links = links(vec![link("wg0", "wireguard")], &["sat"], &[], default);
+            assert!(links.in_question(&sides).is_empty());
+            links.inspect(&sides)
         };
         assert!(matches!(&tunnel("wg0")[..], [Finding::Below { .. }]));
         assert_eq!(tunnel("sat"), []);
@@ -193,10 +238,17 @@ mod tests {
         let session = "Id       Address              Device\n0001     00:11:22:33:44:55    sat\n";
         let ppp = Links {
             pppoe: session.into(),
-            ..links(vec![link("ppp0", "ppp")], vec![route("default", "ppp0")], "ppp0")
+            ..links(vec![link("ppp0", "ppp")], &["ppp0"], &[], "ppp0")
         };
         assert!(matches!(&ppp.inspect(&sides)[..], [Finding::Below { .. }]));
         let veth = json!({ "ifname": "other", "link": "sat", "linkinfo": { "info_kind": "veth" } });
-        assert_eq!(links(vec![veth], vec![route("default", "other")], "other").inspect(&sides), []);
+        assert_eq!(links(vec![veth], &["other"], &[], "other").inspect(&sides), []);
+    }
+
+    #[test]
+    fn routes_that_an_interface_has_by_itself_are_none() {
+        assert!(!has_other_than_own(""));
+        assert!(!has_other_than_own("fe80::/64 proto kernel metric 256 pref medium\n"));
+        assert!(has_other_than_own("10.2.0.0/24 proto kernel scope link src 10.2.0.1 \n"));
     }
 }

@@ -54,7 +54,7 @@ impl Surroundings {
     /// interfaces, and what connections over a satellite need anyway.
     pub fn findings(&self) -> Vec<Finding> {
         let sides = self.sides_by_own_names();
-        let mut findings = Links::read().inspect(&sides);
+        let mut findings = Links::read(&sides).inspect(&sides);
         findings.extend(Settings::read(&sides).inspect());
         findings.extend(flow_tables::find(&sides));
         findings

@@ -130,7 +130,8 @@ fn mss_is_clamped() -> bool {
     };
     // To ask for a table that is not there would make it.
     let tables = fs::read_to_string("/proc/thread-self/net/ip_tables_names").unwrap_or_default();
-    shows("nft", &["list", "ruleset"], "maxseg size set rt mtu")
+    // Without the elements of sets: there may be a million addresses.
+    shows("nft", &["-t", "list", "ruleset"], "maxseg size set rt mtu")
         || tables.lines().any(|table| table == "mangle")
             && shows("iptables-legacy-save", &["-t", "mangle"], "--clamp-mss-to-pmtu")
 }
