@@ -5,6 +5,7 @@
 //! they run (`ip`, `nft`, `ping`, `sysctl`, `tc`) they fail at once, and say what installs it.
 
 mod link;
+mod monitor;
 mod network;
 mod passing;
 mod router;

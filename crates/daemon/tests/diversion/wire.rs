@@ -87,7 +87,7 @@ impl Reflector {
 }
 
 /// Takes whatever crosses interface g2 of m.
-fn at_g2(attachment: Attachment) -> BumpConfig {
+pub(crate) fn at_g2(attachment: Attachment) -> BumpConfig {
     BumpConfig {
         service: "bentpipe test".into(),
         devices: vec!["g2".into()],
