@@ -202,7 +202,9 @@ fn filters(device: u32, hook: Hook) -> Message {
 
 impl Drop for Discipline {
     fn drop(&mut self) {
-        if self.made && !self.is_used() {
+        // Somebody may have put an `ingress` in its place, which has the same handle.
+        let is_there = has_clsact(self.device) == Ok(true);
+        if self.made && is_there && !self.is_used() {
             let kind = libc::RTM_DELQDISC;
             Message::new(kind, ACK, self.device, CLSACT_HANDLE, CLSACT, 0).exchange().ok();
         }
