@@ -376,7 +376,7 @@ impl LinkScheduler {
         if let Some(next) = next {
             self.pacer.pause(next);
         }
-        // What is found to be delivered is of data: acknowledgments have taken their part before.
+        // The estimate is of data alone: acknowledgments have taken their part before.
         let counts = what.is_data() || self.estimate.is_none() || self.rate == self.max_rate;
         let Some(rate) = self.rate.filter(|_| counts) else { return };
         if what.is_data() && now >= self.pacer.next() {

@@ -13,7 +13,7 @@ use bentpipe_core::units::{Bytes, Rate};
 /// How long flows that have several paths find each its own window.
 const APART: Duration = Duration::from_secs(600);
 
-/// What leaves in one burst takes so long at most, where that is more than a turn.
+/// One burst takes so long at most, where that is more than a turn.
 const BURST: Duration = Duration::from_millis(1);
 
 impl LinkScheduler {
@@ -109,8 +109,7 @@ impl LinkScheduler {
         self.estimate.is_some()
     }
 
-    /// The rate is found to be another one. What was sent at a lower one has been paid for when as
-    /// much has passed at this one.
+    /// The rate is found to be another one. At a higher one there is no debt from a lower one.
     pub(super) fn follow(&mut self, now: Instant, found: Option<Rate>) {
         let before = std::mem::replace(&mut self.rate, lesser(found, self.max_rate));
         if let (Some(before), Some(rate)) = (before, self.rate)

@@ -97,7 +97,7 @@ impl Estimate {
         }
         let (seen, span) = (self.round.seen, self.round.span(now));
         let is_early = self.round.is_before(Some(settled));
-        // A burst may be lost by itself; what is hardly used says nothing of the rate.
+        // A burst may be lost by itself, and a link that is hardly used says nothing of its rate.
         let is_used = self.round.peak >= self.window / 2.0;
         let drops = !is_early
             && is_used
