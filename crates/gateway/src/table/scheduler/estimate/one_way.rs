@@ -2,8 +2,8 @@
 //!
 //! The queue that their acknowledgments meet is not in it.
 //! The clocks do not agree. So only how much longer a segment takes than another one is known. They
-//! also drift, by some milliseconds in a minute, in which the minimum is forgotten. A
-//! departure from the round trips by more than that and a queue on the way back is not believed. It may be
+//! also drift, by some milliseconds in a minute, in which the minimum is forgotten. A departure
+//! from the round trips by more than that and a queue on the way back is not believed. It may be
 //! one report, as of a machine that stood still, or the clock.
 
 use super::minimum::Minimum;
