@@ -82,15 +82,12 @@ fn a_mark_at_a_window_of_one_segment_limits() {
 fn a_burst_is_no_longer_than_a_scheduler_lets_it_be() {
     let config = SenderConfig { max_burst: 8 * SMSS, ..config(RecoveryAlgorithm::RackPto, 40) };
     let mut sender = sender(config, 40);
-    let mut burst = |limit: Option<Bytes>| {
+    let burst = |limit: Option<Bytes>| {
         sender.limit_burst(limit);
         let out = sender.poll_transmit(at(0)).expect("there is room");
         (out.range.end - out.range.start) / SMSS
     };
-    assert_eq!(
-        [None, Some(3 * SMSS), Some(Bytes::ZERO), None].map(|limit| burst(limit)),
-        [8, 3, 1, 8]
-    );
+    assert_eq!([None, Some(3 * SMSS), Some(Bytes::ZERO), None].map(burst), [8, 3, 1, 8]);
 }
 
 /// The window ends `bytes` behind the first acknowledged segment, of twenty that have left.
