@@ -17,6 +17,9 @@ pub enum Pacing {
     },
 }
 
+/// The longest burst of a sender that has a rate, in time.
+pub const BURST: Duration = Duration::from_millis(1);
+
 /// How far a sender that is late may catch up. Without it every late wake-up would lower the
 /// rate: at 8 Mbit/s a segment takes 1.5 ms, and a real timer is a twentieth of that late.
 const CATCH_UP: Duration = Duration::from_millis(5);

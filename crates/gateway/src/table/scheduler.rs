@@ -205,8 +205,7 @@ impl LinkScheduler {
         };
         if let Some(estimate) = &mut self.estimate {
             estimate.on_report(now, report, &self.in_flight);
-            let rate = estimate.rate();
-            self.follow(now, rate);
+            self.follow(now);
             return false;
         }
         control.on_report(now, report, &mut turn.lossy);

@@ -132,7 +132,7 @@ impl Context<'_> {
             let side = self.sides[leg];
             let sender = &mut flow.leg_mut(leg).tcb.sender;
             let shares = sender.congestion() == CongestionAlgorithm::SharedLink;
-            let burst = self.link(side).burst(&self.turns[side]).filter(|_| shares);
+            let burst = shares.then(|| self.link(side).burst(&self.turns[side])).flatten();
             sender.limit_burst(burst.map(Bytes::new));
         }
     }

@@ -99,7 +99,7 @@ pub struct Sender {
     tally: Tally,
     /// Where copies are made.
     spare_copies: Option<SpareCopies>,
-    /// Whoever asks sets it each time.
+    /// Set before each poll.
     #[serde(skip)]
     burst: Option<Bytes>,
     // Only peers of the simulator tell anything.

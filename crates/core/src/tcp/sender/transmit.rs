@@ -6,8 +6,9 @@ use super::gate::Forced;
 use crate::tcp::cause::Cause;
 use crate::tcp::congestion::Departed;
 use crate::tcp::limiter::Limiter;
+use crate::tcp::pacing::BURST;
 use crate::tcp::recovery::{Next, Probe, SentFacts};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::units::{Bytes, Offset, Rate};
 use std::ops::Range;
 
@@ -257,9 +258,7 @@ impl Sender {
         if self.sizes.max_burst < 2 * smss {
             return smss;
         }
-        let paced = self
-            .pacing_rate()
-            .map_or(Bytes::MAX, |rate| Bytes::new(rate.bytes_in(Duration::from_millis(1))));
+        let paced = self.pacing_rate().map_or(Bytes::MAX, |rate| Bytes::new(rate.bytes_in(BURST)));
         let paced = self.burst.map_or(paced, |burst| burst.min(paced));
         whole_segments(self.sizes.max_burst.min(paced), smss)
     }

@@ -7,14 +7,12 @@ use super::rate_control::RateControl;
 use super::{DrrEntry, FOUND_QUANTUM, LinkScheduler, lesser};
 use crate::announce::Report;
 use crate::config::LegConfig;
+use bentpipe_core::tcp::pacing::BURST;
 use bentpipe_core::time::{Duration, Instant};
 use bentpipe_core::units::{Bytes, Rate};
 
 /// How long flows that have several paths find each its own window.
 const APART: Duration = Duration::from_secs(600);
-
-/// One burst takes so long at most, where that is more than a turn.
-const BURST: Duration = Duration::from_millis(1);
 
 impl LinkScheduler {
     /// The link behind a leg to one remote, whose flows find its rate together.
@@ -99,8 +97,7 @@ impl LinkScheduler {
     pub(in crate::table) fn on_peer_report(&mut self, now: Instant, report: Report) {
         if let Some(estimate) = &mut self.estimate {
             estimate.on_peer_report(now, report);
-            let rate = estimate.rate();
-            self.follow(now, rate);
+            self.follow(now);
         }
     }
 
@@ -109,8 +106,9 @@ impl LinkScheduler {
         self.estimate.is_some()
     }
 
-    /// The rate is found to be another one. At a higher one there is no debt from a lower one.
-    pub(super) fn follow(&mut self, now: Instant, found: Option<Rate>) {
+    /// Takes the rate that is found now. At a higher one there is no debt from a lower one.
+    pub(super) fn follow(&mut self, now: Instant) {
+        let found = self.estimate.as_ref().and_then(Estimate::rate);
         let before = std::mem::replace(&mut self.rate, lesser(found, self.max_rate));
         if let (Some(before), Some(rate)) = (before, self.rate)
             && rate > before
