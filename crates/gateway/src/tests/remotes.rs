@@ -82,6 +82,8 @@ struct Hub {
     /// When each link has carried what it was given, and at which rate it does.
     idle_at: [Instant; 3],
     rate: Rate,
+    /// The longest payload that was handed to any of them of late.
+    longest: u64,
 }
 
 impl Hub {
@@ -94,7 +96,7 @@ impl Hub {
         table.options =
             TcpOptions { mss, sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
         let rate = Rate::from_bits_per_sec(2_000_000);
-        Hub { table, uploads: Vec::new(), idle_at: [Instant::ZERO; 3], rate }
+        Hub { table, uploads: Vec::new(), idle_at: [Instant::ZERO; 3], rate, longest: 0 }
     }
 
     /// A segment of the connection from this port to this server.
@@ -249,6 +251,7 @@ impl Hub {
             _ if len == 0 => return,
             Way::Silent => return,
             Way::Link(number, round_trip) => {
+                self.longest = self.longest.max(len);
                 let idle_at = &mut self.idle_at[number];
                 *idle_at = (*idle_at).max(self.table.now) + self.rate.time_for(len + 52);
                 *idle_at + round_trip
@@ -735,6 +738,22 @@ fn uploads_with(change: impl FnOnce(&mut LegConfig)) -> f64 {
     hub.report((4000, 1), A);
     hub.pass(10);
     hub.pass(20)[0] as f64 * 8.0 / 20.0 / 1e6
+}
+
+/// A deployed gateway hands over as much as 64 KB at once. 20 Mbit/s are 2.5 KB in a millisecond.
+#[test]
+fn on_a_link_that_was_found_a_burst_is_two_segments() {
+    let mut hub = fast_hub();
+    let config = Config { super_segments: true, ..hub.table.gateway.config().clone() };
+    hub.table.gateway = Gateway::new(config);
+    hub.table.gateway.identify_as(0xcccc_0003);
+    begin_upload(&mut hub);
+    hub.report((4000, 1), A);
+    hub.pass(10);
+    hub.longest = 0;
+    let passed = hub.pass(10)[0];
+    assert!(passed > 20_000_000, "{passed}");
+    assert!((1_501..3_000).contains(&hub.longest), "{}", hub.longest);
 }
 
 #[test]
