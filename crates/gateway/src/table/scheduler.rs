@@ -62,7 +62,8 @@ const PACKET: Bytes = Bytes::new(1_500);
 const QUANTUM: i32 = 1_500;
 
 /// The same on a link that its flows find together: as many as one acknowledgment is for. Segments
-/// that come one by one would each have their own, and fill a narrow way back.
+/// that come one by one would each have their own, and fill a narrow way back. Where rivals keep
+/// the queue full, the second of two would hardly ever find room.
 const FOUND_QUANTUM: i32 = 2 * QUANTUM;
 
 /// The lesser of two limits, as far as there are any.
@@ -325,7 +326,7 @@ impl LinkScheduler {
     pub(super) fn begins(&mut self, id: usize, turn: &mut DrrEntry) -> bool {
         turn.set(WAITS, false);
         if turn.deficit <= 0 {
-            turn.deficit += if self.estimate.is_some() { FOUND_QUANTUM } else { QUANTUM };
+            turn.deficit += self.quantum();
         }
         if turn.deficit <= 0 {
             turn.place = 0;

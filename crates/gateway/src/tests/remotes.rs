@@ -84,6 +84,8 @@ struct Hub {
     rate: Rate,
     /// The longest payload that was handed to any of them of late.
     longest: u64,
+    /// Others' queue grows from then on, by a fiftieth of the time.
+    rivals: Option<Instant>,
 }
 
 impl Hub {
@@ -96,7 +98,8 @@ impl Hub {
         table.options =
             TcpOptions { mss, sack_permitted: true, window_scale: Some(7), ..Table::stamped() };
         let rate = Rate::from_bits_per_sec(2_000_000);
-        Hub { table, uploads: Vec::new(), idle_at: [Instant::ZERO; 3], rate, longest: 0 }
+        let idle_at = [Instant::ZERO; 3];
+        Hub { table, uploads: Vec::new(), idle_at, rate, longest: 0, rivals: None }
     }
 
     /// A segment of the connection from this port to this server.
@@ -252,8 +255,10 @@ impl Hub {
             Way::Silent => return,
             Way::Link(number, round_trip) => {
                 self.longest = self.longest.max(len);
+                let now = self.table.now;
+                let queue = self.rivals.map_or(Duration::ZERO, |at| now.saturating_since(at) / 50);
                 let idle_at = &mut self.idle_at[number];
-                *idle_at = (*idle_at).max(self.table.now) + self.rate.time_for(len + 52);
+                *idle_at = (*idle_at).max(now + queue) + self.rate.time_for(len + 52);
                 *idle_at + round_trip
             }
         };
@@ -742,7 +747,7 @@ fn uploads_with(change: impl FnOnce(&mut LegConfig)) -> f64 {
 
 /// A deployed gateway hands over as much as 64 KB at once. 20 Mbit/s are 2.5 KB in a millisecond.
 #[test]
-fn on_a_link_that_was_found_a_burst_is_two_segments() {
+fn on_a_link_that_was_found_a_burst_is_two_segments_and_next_to_rivals_one() {
     let mut hub = fast_hub();
     let config = Config { super_segments: true, ..hub.table.gateway.config().clone() };
     hub.table.gateway = Gateway::new(config);
@@ -754,6 +759,12 @@ fn on_a_link_that_was_found_a_burst_is_two_segments() {
     let passed = hub.pass(10)[0];
     assert!(passed > 20_000_000, "{passed}");
     assert!((1_501..3_000).contains(&hub.longest), "{}", hub.longest);
+    // Where rivals fill the queue, the second of two would find no room.
+    hub.rivals = Some(hub.table.now);
+    hub.pass(70);
+    hub.longest = 0;
+    hub.pass(10);
+    assert!((1_000..1_501).contains(&hub.longest), "{}", hub.longest);
 }
 
 #[test]

@@ -50,3 +50,32 @@ fn a_queue_of_twenty_packets_has_room_for_what_leaves_at_once() {
         assert!(goodput >= 0.9, "{}", brief(&outcome));
     }
 }
+
+/// Next to BBR on a short path. Two segments at once lose a third of what they are, and the pair
+/// has 1.5 Mbit/s of 8.
+#[test]
+fn next_to_a_rival_who_keeps_the_queue_full_a_pair_has_a_share() {
+    let share = |start: &str| {
+        let outcome = outcome(&format!(
+            "[run]\nduration = \"180s\"\n\
+             [host.server]\ntcp = \"linux\"\n[host.client]\ntcp = \"linux\"\n\
+             [host.rival]\ntcp = \"linux,congestion=bbr1\"\n[host.his]\ntcp = \"linux\"\n\
+             [router.r1]\n[router.r2]\n\
+             [gateway.g1]\nlan-links = \"a\"\nsuper-segments = true\n\
+             [gateway.g2]\nlan-links = \"b\"\nsuper-segments = true\n\
+             [link.a]\nbetween = [\"server\", \"g1\"]\nprofile = \"lan\"\n\
+             [link.near]\nbetween = [\"g1\", \"r1\"]\nprofile = \"lan\"\n\
+             [link.his-near]\nbetween = [\"rival\", \"r1\"]\nprofile = \"lan\"\n\
+             [link.sat]\nbetween = [\"r1\", \"r2\"]\nrate = \"8Mbit/s\"\ndelay = \"25ms\"\nqueue = \"1bdp\"\n\
+             [link.far]\nbetween = [\"r2\", \"g2\"]\nprofile = \"lan\"\n\
+             [link.his-far]\nbetween = [\"r2\", \"his\"]\nprofile = \"lan\"\n\
+             [link.b]\nbetween = [\"g2\", \"client\"]\nprofile = \"lan\"\n\
+             [flow.main]\nfrom = \"server\"\nto = \"client\"\nopened-by = \"to\"\n\
+             [flow.rival]\nfrom = \"rival\"\nto = \"his\"\nopened-by = \"to\"\nstart = \"{start}\"\n"
+        ));
+        outcome.flows[0].goodput / 8e6
+    };
+    let shares = ["5s", "6.3s", "7.7s", "9.1s"].map(share);
+    println!("{shares:?}");
+    assert!(shares.iter().sum::<f64>() > 4.0 * 0.25, "{shares:?}");
+}

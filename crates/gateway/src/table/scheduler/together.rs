@@ -4,7 +4,7 @@ use super::arrived::Arrived;
 use super::estimate::{Estimate, Memory};
 use super::paths::Paths;
 use super::rate_control::RateControl;
-use super::{DrrEntry, FOUND_QUANTUM, LinkScheduler, lesser};
+use super::{DrrEntry, FOUND_QUANTUM, LinkScheduler, QUANTUM, lesser};
 use crate::announce::Report;
 use crate::config::LegConfig;
 use bentpipe_core::tcp::pacing::BURST;
@@ -123,7 +123,13 @@ impl LinkScheduler {
         let estimate = self.estimate.as_ref()?;
         let room = estimate.room(self.in_flight.before(turn.is_unheard()));
         let paced = self.rate.map_or(u64::MAX, |rate| rate.bytes_in(BURST));
-        Some(room.min(paced).max(FOUND_QUANTUM as u64))
+        Some(room.min(paced).max(self.quantum() as u64))
+    }
+
+    /// What a flow is given for one turn, in bytes.
+    pub(super) fn quantum(&self) -> i32 {
+        let found = self.estimate.as_ref().is_some_and(|estimate| !estimate.contends());
+        if found { FOUND_QUANTUM } else { QUANTUM }
     }
 
     /// Whether what it loses is held to be its own.

@@ -56,6 +56,11 @@ impl Estimate {
         Some(wire_rate(bytes))
     }
 
+    /// Whether rivals keep the link's queue full.
+    pub(in super::super) fn contends(&self) -> bool {
+        self.rivals.are_there()
+    }
+
     /// Something waits as all that may be in flight is.
     pub(in super::super) fn note_full(&mut self) {
         self.round.full = true;
