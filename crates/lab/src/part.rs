@@ -14,7 +14,7 @@ use toml::{Table, Value};
 pub struct ExperimentPart {
     /// The scenario's file.
     base: String,
-    /// Fields that are changed, by their paths.
+    /// Fields that are changed, by their paths. What variants set comes after them.
     #[serde(default)]
     set: BTreeMap<String, Value>,
     /// What is added to the file: `sweep`, `repeat`, `record`, `figure` and whatever else a
@@ -43,7 +43,7 @@ impl ExperimentPart {
         let base =
             read(&self.base).map_err(|why| PartError::Base { base: self.base.clone(), why })?;
         let more = toml::to_string(&self.more)?;
-        let own = self.set.iter().map(|(path, value)| Change::new(path, value.to_string()));
+        let own = self.set.iter().map(|(path, value)| Change::of_base(path, value.to_string()));
         let changes: Vec<Change> = own.chain(changes.iter().cloned()).collect();
         Ok(Experiment::parse_changed(name, &format!("{base}\n{more}"), &changes, read)?)
     }

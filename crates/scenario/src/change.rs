@@ -3,7 +3,8 @@
 //! A path is that of a sweep, and a changed value is read by the same code as any other. A field
 //! that is swept in the file, or set by its variants, is no longer once it is changed;
 //! `sweep.run.duration=["5s", "9s"]` sweeps one. `variant=NAME` chooses one of the variants,
-//! `sweep.variant=["a", "b"]` several.
+//! `sweep.variant=["a", "b"]` several. A change [of the base](Change::of_base) leaves the variants'
+//! fields as they are.
 
 use crate::{path, variant};
 use bentpipe_config::document::{self, Node, Table, Value};
@@ -17,12 +18,20 @@ use std::str::FromStr;
 pub struct Change {
     path: String,
     value: String,
+    /// Variants are set after it.
+    of_base: bool,
 }
 
 impl Change {
     /// `path` takes the value `value`, written as in TOML; texts may go without quotes.
     pub fn new(path: impl Into<String>, value: impl Into<String>) -> Change {
-        Change { path: path.into(), value: value.into() }
+        Change { path: path.into(), value: value.into(), of_base: false }
+    }
+
+    /// The same of the scenario that variants change further: a variant that sets a whole table has
+    /// nothing of it in there.
+    pub fn of_base(path: impl Into<String>, value: impl Into<String>) -> Change {
+        Change { of_base: true, ..Change::new(path, value) }
     }
 
     fn node(&self, at: usize) -> Node {
@@ -93,7 +102,9 @@ pub(crate) fn apply(
             sweep.remove(&change.path);
             unzip(sweep, &change.path);
         }
-        variant::overrule(document, &change.path, at, Some(&node));
+        if !change.of_base {
+            variant::overrule(document, &change.path, at, Some(&node));
+        }
         path::set(context, document, &change.path, at, &node).map_err(|error| {
             match *error.problem {
                 Problem::Sweep(why) => {

@@ -134,6 +134,19 @@ fn changes_from_outside_choose_and_overrule_variants() {
 }
 
 #[test]
+fn variants_come_after_a_change_of_the_base() {
+    let read = |_: &str| Err("no files".to_owned());
+    let text = format!("{BASE}{VARIANTS}");
+    let rtt = Change::of_base("gateway.g1.satellite.round-trip", "\"300ms\"");
+    let windows = Change::of_base("host.a.tcp.iw", "2");
+    let experiment = Experiment::parse_changed("v.toml", &text, &[rtt, windows], &read).unwrap();
+    let has = |point: usize, field: &str| experiment.point(point).canonical.contains(field);
+    assert!(has(0, "round-trip = \"300ms\"") && has(0, "iw = 4"), "the variant's own window");
+    assert!(has(1, "round-trip = \"300ms\"") && has(1, "iw = 2"));
+    assert!(has(2, "round-trip = \"500ms\"") && has(2, "iw = 2"), "it sets the table as a whole");
+}
+
+#[test]
 fn mistakes_are_placed_and_named() {
     let base = BASE.lines().count();
     for (rest, line, word) in [
