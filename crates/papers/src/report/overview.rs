@@ -37,7 +37,7 @@ fn headline(catalogue: &Catalogue, report: &Report) -> Vec<Block> {
     let score = Score::of(catalogue, report, |_| true);
     let said = format!(
         "{} of {} measured claims are reproduced, {} more by the paper's words and not by our number. {} are different, {} \
-         undecided. Other values of parameters that the papers leave free were tried for {} of these claims, and {} depend on one.",
+         undecided. For {} of these claims tables have other values of what the papers leave free; {} depend on it.",
         score.with(Verdict::Reproduced),
         score.all_measured(),
         score.with(Verdict::InWords),
@@ -235,9 +235,9 @@ fn decided_afterwards(catalogue: &Catalogue) -> Vec<Block> {
              A digest holds each figure's scenarios, checks and functions (papers/ledger.toml), others hold what is \
              accepted (papers/frozen.toml). Since 721fad51 a test fails if one of these is changed without an entry here. \
              Three times digests were written over without an entry of their own: 5c7a4a60, 40753ba9, and 78718c23 within another entry. \
-             07b25f5b wrote over all of them with an entry of discards alone; those of the seed and of the numbers of runs were added later. \
+             07b25f5b wrote over 46 of 49 with an entry of discards alone; those of the seed and of the numbers of runs were added later. \
              Presets of TCP have one since 5b6e22f7: e30b570e changed one unseen. Before 721fad51 an entry names the claims whose verdict was \
-             in view, and since then all that it can move. Causes, explanations, what the paper's words bear, which other values are \
+             in view, and since then all that it can move, but for the two models of 9c622f8d. Causes, explanations, what the paper's words bear, which other values are \
              tried, and the rest of our own TCP have none.",
         ),
     ];

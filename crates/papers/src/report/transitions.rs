@@ -53,6 +53,9 @@ impl State {
         };
         match self.class {
             ClaimClass::Measured if self.counted_with => format!("counts with another: {verdict}"),
+            ClaimClass::Calibrated if self.counted_with => {
+                format!("calibrated, counts with another: {verdict}")
+            }
             ClaimClass::Calibrated => format!("calibrated: {verdict}"),
             ClaimClass::Arithmetic => format!("arithmetic: {verdict}"),
             ClaimClass::Drawn if self.is_reproduced() => "drawn".to_owned(),
