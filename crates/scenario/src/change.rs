@@ -28,8 +28,7 @@ impl Change {
         Change { path: path.into(), value: value.into(), of_base: false }
     }
 
-    /// The same of the scenario that variants change further: a variant that sets a whole table has
-    /// nothing of it in there.
+    /// The same, before variants: one that sets a whole table has nothing of it there.
     pub fn of_base(path: impl Into<String>, value: impl Into<String>) -> Change {
         Change { of_base: true, ..Change::new(path, value) }
     }
